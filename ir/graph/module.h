@@ -1,0 +1,60 @@
+// A module: parameters and state, what is known of symbolic dims, and the graphs that share them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph/graph.h"
+
+namespace weft {
+
+// How a parameter or state begins. fan_in is the product of all axes but the last, fan_out the last.
+struct Init {
+  enum Kind : uint8_t {
+    zeros,
+    ones,
+    constant,        // constant(value)
+    uniform,         // uniform(value): in [-value, value)
+    normal,          // normal(value): mean 0, standard deviation `value`
+    xavier_uniform,  // uniform(sqrt(6 / (fan_in + fan_out)))
+  };
+  Kind kind = zeros;
+  double value = 0;
+
+  std::string str() const;  // "normal(0.02)"
+  friend bool operator==(const Init&, const Init&) = default;
+};
+
+struct Storage {
+  enum Kind : uint8_t {
+    param,  // trained: `weft grad` differentiates with respect to it
+    state,  // kept between calls, not trained: optimizer moments, caches, step counters
+  };
+  Kind kind = param;
+  std::string name;  // "encoder.0.attn.wq", without the @
+  Type type;
+  Init init;
+  Loc loc = {};
+};
+
+struct Module {
+  std::string name;     // empty: written without a module line
+  std::string weights;  // safetensors file beside the module that holds the values; may be empty
+  DimFacts dims;
+  std::vector<Storage> storage;
+  std::vector<Graph> graphs;
+
+  const Storage* find_storage(std::string_view storage_name) const;
+  const Graph* find_graph(std::string_view graph_name) const;  // with or without the @
+  Graph* find_graph(std::string_view graph_name);
+  std::vector<std::string> storage_names() const;
+  std::vector<std::string> graph_names() const;
+};
+
+// Checks every invariant of a module: names unique, operands defined before use, types as the op
+// table infers them, outputs and updates well-formed. Returns all independent errors.
+Status verify(const Module& module);
+
+}  // namespace weft
