@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,12 +64,16 @@ class Graph {
   const std::string& input_name(Value input) const { return node(input).attrs.text("name"); }
 
   // Appends an input. Its name must be new; its type has no unknown parts.
-  Value add_input(const std::string& name, Type type, Loc loc = {});
+  Value add_input(const std::string& name, Type type, Loc where = {});
   // Reads a parameter or state; the same node each time it is asked for.
-  Value read_param(const std::string& name, const Type& type, Loc loc = {});
+  Value read_param(const std::string& name, const Type& type, Loc where = {});
   // Appends a node whose op, operands, attrs, names, origin, loc and instance are set: completes
   // its attributes, infers its types. `facts` are the module's.
   Result<Value> append(Node node, const DimFacts& facts);
+
+  // What may still be said of a node once it is there: where it came from, and its name.
+  void annotate(uint32_t node, const Provenance& origin);  // unites
+  void set_value_name(Value value, std::string name);
 
   std::vector<Output> outputs;
   std::vector<Update> updates;
@@ -78,6 +83,7 @@ class Graph {
   std::string name_;
   std::vector<Node> nodes_;
   std::vector<Value> inputs_;
+  std::map<std::string, Value> params_;  // reads of storage, one node each
 };
 
 // How often each value is used by nodes, outputs and updates: indexed [node][result].

@@ -1,0 +1,172 @@
+// Checks every invariant of a module, so that passes and backends need not.
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+
+#include "ir/graph/module.h"
+
+namespace weft {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Module& module) : module_(module) {}
+
+  Status run() {
+    check_dims();
+    check_storage();
+    std::set<std::string> names;
+    for (const Graph& graph : module_.graphs) {
+      if (!names.insert(graph.name()).second) {
+        fail(error(graph.loc, "graph @", graph.name(), " is defined twice"));
+      }
+      check_graph(graph);
+    }
+    if (errors_.empty()) return ok();
+    return Error(std::move(errors_));
+  }
+
+ private:
+  void fail(Error&& error) {
+    for (Diagnostic& d : std::move(error).take()) errors_.push_back(std::move(d));
+  }
+
+  void check_dims() {
+    for (const auto& [symbol, bounds] : module_.dims.bounds) {
+      if (bounds.low < 0 || bounds.low > bounds.high) {
+        fail(error({}, "dim ", symbol, ": bounds ", bounds.low, "..", bounds.high, " are empty"));
+      }
+    }
+  }
+
+  void check_storage() {
+    for (const Storage& item : module_.storage) {
+      auto [known, fresh] = storage_.emplace(item.name, &item);
+      if (!fresh) {
+        fail(error(item.loc, "@", item.name, " is defined twice")
+                 .note(known->second->loc, "first defined here"));
+      }
+      check_type(item.type, item.loc, "@" + item.name);
+    }
+  }
+
+  void check_type(const Type& type, const Loc& loc, const std::string& what) {
+    constexpr size_t kMaxRank = 8;
+    if (type.rank() > kMaxRank) {
+      fail(error(loc, what, ": ", type.rank(), " axes, more than the limit of ", kMaxRank));
+    }
+    for (const Dim& dim : type.shape) {
+      if (dim.overflowed() || (dim.is_constant() && dim.constant() < 0)) {
+        fail(error(loc, what, ": ", dim, " is not a size"));
+      }
+    }
+    if (element_count(type.shape).overflowed()) {
+      fail(error(loc, what, ": ", type, " has too many elements"));
+    }
+  }
+
+  void check_graph(const Graph& graph) {
+    std::set<std::string> names;
+    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+      const Node& node = graph[i];
+      for (const std::string& name : node.names) {
+        if (!name.empty() && node.op != Op::param && !names.insert(name).second) {
+          fail(error(node.loc, "graph @", graph.name(), ": %", name, " is defined twice"));
+        }
+      }
+      if (check_operands(graph, node, i)) check_node(graph, node);
+    }
+    check_outputs(graph);
+    check_updates(graph);
+  }
+
+  bool check_operands(const Graph& graph, const Node& node, uint32_t index) {
+    for (Value operand : node.operands) {
+      if (operand.node >= index || operand.result >= graph[operand.node].types.size()) {
+        fail(error(node.loc, "graph @", graph.name(), ": ", name(node.op),
+                   ": operand used before it is defined"));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void check_node(const Graph& graph, const Node& node) {
+    if (node.op == Op::input) return check_type(node.types[0], node.loc, "%" + node.attrs.text("name"));
+    if (node.op == Op::param) {
+      const std::string& name = node.attrs.text("name");
+      auto item = storage_.find(name);
+      if (item == storage_.end()) {
+        fail(error(node.loc, "@", name, " is not defined in the module")
+                 .hint(did_you_mean(name, module_.storage_names())));
+      } else if (item->second->type != node.types[0]) {
+        fail(error(node.loc, "@", name, " has type ", item->second->type, ", read as ", node.types[0]));
+      }
+      return;
+    }
+    std::vector<Type> operands;
+    std::vector<Loc> locs;
+    for (Value operand : node.operands) {
+      operands.push_back(graph.type(operand));
+      locs.push_back(graph.node(operand).loc);
+    }
+    Result<std::vector<Type>> types =
+        infer_types({node.op, operands, node.attrs, module_.dims, node.loc, locs});
+    if (!types.ok()) return fail(std::move(types).take_error());
+    for (size_t i = 0; i < types->size(); ++i) {
+      if (i >= node.types.size() || !same_type((*types)[i], node.types[i], module_.dims)) {
+        fail(error(node.loc, name(node.op), ": result ", i, " has type ", (*types)[i], ", stated as ",
+                   i < node.types.size() ? node.types[i].str() : "nothing"));
+      }
+      check_type((*types)[i], node.loc, std::string(name(node.op)));
+    }
+  }
+
+  bool in_graph(const Graph& graph, Value value) const {
+    return value.node < graph.nodes().size() && value.result < graph[value.node].types.size();
+  }
+
+  void check_outputs(const Graph& graph) {
+    std::set<std::string> names;
+    for (const Output& output : graph.outputs) {
+      if (!in_graph(graph, output.value)) {
+        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name, " has no value"));
+      }
+      if (!names.insert(output.name).second) {
+        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name, " is named twice"));
+      }
+    }
+  }
+
+  void check_updates(const Graph& graph) {
+    std::set<std::string> targets;
+    for (const Update& update : graph.updates) {
+      auto item = storage_.find(update.target);
+      if (item == storage_.end()) {
+        fail(error(update.loc, "update of @", update.target, ", which is not defined in the module")
+                 .hint(did_you_mean(update.target, module_.storage_names())));
+        continue;
+      }
+      if (!targets.insert(update.target).second) {
+        fail(error(update.loc, "@", update.target, " is updated twice in graph @", graph.name()));
+      }
+      if (!in_graph(graph, update.value)) {
+        fail(error(update.loc, "update of @", update.target, " has no value"));
+      } else if (!same_type(graph.type(update.value), item->second->type, module_.dims)) {
+        fail(error(update.loc, "update of @", update.target, ": type ", graph.type(update.value),
+                   " does not match ", item->second->type)
+                 .note(item->second->loc, "defined here"));
+      }
+    }
+  }
+
+  const Module& module_;
+  std::map<std::string, const Storage*> storage_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Status verify(const Module& module) { return Verifier(module).run(); }
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/support/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+Error fail(const std::string& path, const std::string& what) {
+  Loc loc{std::make_shared<const SourceText>(SourceText{path, ""}), 0, 0, 0};
+  return error(loc, what);
+}
+
+std::string reason() { return std::strerror(errno); }
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  bool close() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd < 0 || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// mkstemp makes private files; the finished one gets what the user's umask asks for.
+mode_t default_mode() {
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, uint64_t limit) {
+  // Non-blocking: opening a pipe that nobody writes must not hang.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return fail(path, "cannot open: " + reason());
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return fail(path, "cannot read: " + reason());
+  if (!S_ISREG(status.st_mode)) return fail(path, "not a regular file");
+  auto size = static_cast<uint64_t>(status.st_size);
+  if (size > limit) {
+    return fail(path, cat("file of ", size, " bytes is larger than the limit of ", limit));
+  }
+  std::string bytes(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = ::read(file.get(), bytes.data() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(path, "cannot read: " + reason());
+    if (got == 0) break;  // shrank while it was read
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  if (path == "-") {
+    std::fflush(stdout);
+    return write_all(STDOUT_FILENO, bytes) ? ok() : fail("standard output", "cannot write: " + reason());
+  }
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    // Devices such as /dev/null are written in place: renaming over one would replace it.
+    if (S_ISDIR(status.st_mode)) return fail(path, "cannot write: is a directory");
+    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!device.valid() || !write_all(device.get(), bytes)) return fail(path, "cannot write: " + reason());
+    return ok();
+  }
+  std::string aside = path + ".XXXXXX";
+  Descriptor file(::mkstemp(aside.data()));
+  if (!file.valid()) return fail(path, "cannot write: " + reason());
+  bool written = write_all(file.get(), bytes) && ::fchmod(file.get(), default_mode()) == 0 &&
+                 ::fsync(file.get()) == 0 && file.close() &&
+                 ::rename(aside.c_str(), path.c_str()) == 0;
+  if (written) return ok();
+  std::string why = reason();
+  ::unlink(aside.c_str());
+  return fail(path, "cannot write: " + why);
+}
+
+}  // namespace weft
