@@ -12,7 +12,7 @@ namespace weft {
 
 // How a parameter or state begins. fan_in is the product of all axes but the last, fan_out the last.
 struct Init {
-  enum Kind : uint8_t {
+  enum class Kind : uint8_t {
     zeros,
     ones,
     constant,        // constant(value)
@@ -20,6 +20,7 @@ struct Init {
     normal,          // normal(value): mean 0, standard deviation `value`
     xavier_uniform,  // uniform(sqrt(6 / (fan_in + fan_out)))
   };
+  using enum Kind;
   Kind kind = zeros;
   double value = 0;
 
@@ -28,10 +29,11 @@ struct Init {
 };
 
 struct Storage {
-  enum Kind : uint8_t {
+  enum class Kind : uint8_t {
     param,  // trained: `weft grad` differentiates with respect to it
     state,  // kept between calls, not trained: optimizer moments, caches, step counters
   };
+  using enum Kind;
   Kind kind = param;
   std::string name;  // "encoder.0.attn.wq", without the @
   Type type;

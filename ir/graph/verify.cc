@@ -51,7 +51,6 @@ class Verifier {
   }
 
   void check_type(const Type& type, const Loc& loc, const std::string& what) {
-    constexpr size_t kMaxRank = 8;
     if (type.rank() > kMaxRank) {
       fail(error(loc, what, ": ", type.rank(), " axes, more than the limit of ", kMaxRank));
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 #include "ir/support/result.h"
 
 namespace weft {
+
+// Raised when a file of before can no longer be read as it was meant.
+inline constexpr uint32_t kBinaryVersion = 1;
 
 // Holds exactly what the text form holds: print(read_binary(write_binary(m))) == print(m).
 std::string write_binary(const Module& module);

@@ -87,6 +87,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::string best;
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    size_t shorter = std::min(name.size(), candidate.size());
+    if (std::max(name.size(), candidate.size()) - shorter >= best_distance) continue;
     size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

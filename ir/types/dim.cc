@@ -33,17 +33,27 @@ struct Dim::Term {
 struct Dim::Poly {
   std::vector<Term> terms;  // higher degree first, then by factors; no zero coefficients
   bool overflow = false;
+  size_t weight = 0;  // factors at any depth: what a walk through the tree costs
 };
 
 namespace {
 
 constexpr size_t kMaxTerms = 64;
 constexpr size_t kMaxDegree = 16;
+// Subtrees are shared, so a short text could otherwise make a tree of exponential size.
+constexpr size_t kMaxWeight = 512;
 
 }  // namespace
 
 Dim Dim::from(Poly poly) {
-  if (poly.terms.size() > kMaxTerms) poly.overflow = true;
+  poly.weight = 0;
+  for (const Term& term : poly.terms) {
+    poly.weight += term.factors.size();
+    for (const Atom& atom : term.factors) {
+      for (const Dim& arg : atom.args) poly.weight += arg.is_constant() ? 1 : arg.poly_->weight;
+    }
+  }
+  if (poly.terms.size() > kMaxTerms || poly.weight > kMaxWeight) poly.overflow = true;
   if (!poly.overflow) {
     if (poly.terms.empty()) return Dim(0);
     if (poly.terms.size() == 1 && poly.terms[0].factors.empty()) {
@@ -349,15 +359,17 @@ bool DimFacts::equal(const Dim& a, const Dim& b) const {
 
 namespace {
 
-int64_t saturating(__int128 value) {
-  constexpr __int128 kHigh = INT64_MAX;
-  constexpr __int128 kLow = INT64_MIN;
+__extension__ using Wide = __int128;  // products of two sizes
+
+int64_t saturating(Wide value) {
+  constexpr Wide kHigh = INT64_MAX;
+  constexpr Wide kLow = INT64_MIN;
   return static_cast<int64_t>(std::clamp(value, kLow, kHigh));
 }
 
 DimFacts::Bounds product_of(DimFacts::Bounds a, DimFacts::Bounds b) {
-  __int128 corners[] = {static_cast<__int128>(a.low) * b.low, static_cast<__int128>(a.low) * b.high,
-                        static_cast<__int128>(a.high) * b.low, static_cast<__int128>(a.high) * b.high};
+  Wide corners[] = {static_cast<Wide>(a.low) * b.low, static_cast<Wide>(a.low) * b.high,
+                    static_cast<Wide>(a.high) * b.low, static_cast<Wide>(a.high) * b.high};
   auto [low, high] = std::minmax_element(std::begin(corners), std::end(corners));
   return {saturating(*low), saturating(*high)};
 }
@@ -390,8 +402,8 @@ DimFacts::Bounds DimFacts::bounds_of(const Dim& a) const {
   for (const Dim::Term& term : a.poly_->terms) {
     Bounds product{term.coefficient, term.coefficient};
     for (const Dim::Atom& atom : term.factors) product = product_of(product, atom_bounds(atom));
-    total = {saturating(static_cast<__int128>(total.low) + product.low),
-             saturating(static_cast<__int128>(total.high) + product.high)};
+    total = {saturating(static_cast<Wide>(total.low) + product.low),
+             saturating(static_cast<Wide>(total.high) + product.high)};
   }
   return total;
 }

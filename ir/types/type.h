@@ -11,6 +11,7 @@
 namespace weft {
 
 using Shape = std::vector<Dim>;
+inline constexpr size_t kMaxRank = 8;
 
 struct Type {
   DType dtype = DType::f32;

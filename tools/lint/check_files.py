@@ -6,7 +6,7 @@ import re
 import sys
 
 MAX_LINES = 500
-HOME = re.compile(r"(?<![\w.$}*~/-])/(home|root|work|Users)/\w")
+HOME = re.compile(r"(?<![\w.$}*~/-])/(home|root|work|Users)\b")
 
 
 def complaints(path, text):
@@ -20,8 +20,8 @@ def complaints(path, text):
     alone = path.suffix != ".cc" or not path.with_suffix(".h").exists()
     if alone and (not lines or not re.match(r"// [^ ]", lines[0]) or "SPDX" in lines[0]):
         yield 1, "the first line of a file says what it is for"
-    if "// SPDX-License-Identifier: Apache-2.0" not in lines[:3]:
-        yield 2, "line 2 (or 3) is missing: // SPDX-License-Identifier: Apache-2.0"
+    if "// SPDX-License-Identifier: Apache-2.0" not in lines[:10]:
+        yield 2, "a line of the head is missing: // SPDX-License-Identifier: Apache-2.0"
     if len(lines) > MAX_LINES and ("SPDX" in lines[1] or not lines[1].startswith("// ")):
         yield 2, f"{len(lines)} lines: more than {MAX_LINES} need a reason on line 2 (SPDX on line 3)"
     if path.suffix == ".h":

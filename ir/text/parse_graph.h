@@ -1,0 +1,106 @@
+// Parsing of one graph: its header, its lines, its return.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/graph/module.h"
+#include "ir/text/cursor.h"
+
+namespace weft {
+
+// Positions in Module::storage by name; nothing where the declaration was wrong and was reported.
+using StorageIndex = std::unordered_map<std::string, std::optional<size_t>>;
+
+// The names visible so far in a graph. A poisoned one stands for a value whose definition failed:
+// nothing that uses it is reported again.
+class Scope {
+ public:
+  struct Entry {
+    std::optional<Value> value;  // nothing: poisoned
+    Place place;
+    bool defined = true;  // false: only used so far, and reported
+  };
+
+  const Entry* find(const std::string& name) const;
+  void define(Cursor& in, const Token& name, std::optional<Value> value);
+  void poison_undefined(const std::string& name) { entries_[name].defined = false; }
+  std::vector<std::string> names() const;
+
+ private:
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+// An operand as it is written, before a bare number has its type.
+struct Operand {
+  enum class Kind : uint8_t { value, poisoned, number };
+  Kind kind = Kind::poisoned;
+  Value value;
+  std::optional<DType> dtype;  // of a number: as written, if it is
+  Numbers numbers;
+  Place place;
+};
+
+class GraphParser {
+ public:
+  // `node_budget` counts down over all graphs of the module.
+  GraphParser(Cursor& in, const Module& module, const StorageIndex& storage, size_t& node_budget)
+      : in_(in), module_(module), storage_(storage), node_budget_(node_budget) {}
+
+  // Behind `graph`. Consumes the whole graph, wrong or not. Errors are in the cursor.
+  Graph parse();
+
+ private:
+  struct Declared {
+    Token name;
+    std::optional<Type> type;
+    Place place;  // of the type
+  };
+  struct Statement;
+
+  bool header();
+  bool input();
+  bool output();
+  void body();
+  void statement();
+  bool op_of(Statement& s);
+  bool parts(Statement& s);
+  bool origin(Statement& s);
+  std::optional<uint32_t> add(Statement& s);
+  void check_types(const Statement& s, uint32_t node);
+  void update();
+  void finish();
+
+  std::optional<Operand> operand(const std::vector<Token>& defining);
+  std::optional<Operand> number_operand();
+  Operand named_operand(const std::vector<Token>& defining);
+  std::optional<Value> value_operand();
+  const Storage* storage(const Token& name);  // null: unknown (reported) or poisoned
+  void skip_line();
+  void report_undefined(const Token& name, const std::vector<Token>& defining);
+  // The operands' values; numbers become constants. Nothing if one is poisoned or has no type.
+  std::optional<std::vector<Value>> resolve(const std::vector<Operand>& operands);
+  std::optional<Value> constant(const Operand& number, DType dtype);
+  std::optional<uint32_t> append(Node node);
+  bool spend_node();
+
+  Cursor& in_;
+  const Module& module_;
+  const StorageIndex& storage_;
+  size_t& node_budget_;
+  Graph graph_;
+  Scope scope_;
+  std::vector<Declared> outputs_;
+  Place opened_;
+  bool returned_ = false;
+  std::map<std::pair<DType, uint64_t>, Value>
+      constants_;  // numbers written in place, by their bits
+  std::optional<std::unordered_map<std::string, Place>> later_;  // defined further down; on demand
+};
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/transformer.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace weft {
+
+// softmax(Q K^T / sqrt(d_k)) V
+Var attention(const Var& q, const Var& k, const Var& v, const Var& mask,
+              const TransformerConfig& c) {
+  double scale = 1 / std::sqrt(static_cast<double>(c.head_width()));
+  Var scores = matmul(q, transpose(k)) * scale;  // [B, H, T, S]
+  if (mask.valid()) scores = select(mask, scores, -std::numeric_limits<double>::infinity());
+  return matmul(nn::dropout(softmax(scores), c.attn_dropout), v);
+}
+
+// Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
+Var multi_head_attention(const Var& x, const Var& memory, const Var& mask,
+                         const TransformerConfig& c) {
+  Dim width = c.heads * c.head_width();
+  Var q = nn::split_heads(nn::linear(x, "q", width), c.heads);
+  Var k = nn::split_heads(nn::linear(memory, "k", width), c.heads);
+  Var v = nn::split_heads(nn::linear(memory, "v", width), c.heads);
+  return nn::linear(nn::merge_heads(attention(q, k, v, mask, c)), "o", c.d_model);
+}
+
+// max(0, x W_1 + b_1) W_2 + b_2
+Var feed_forward(const Var& x, const TransformerConfig& c) {
+  return nn::linear(nn::activate(nn::linear(x, "up", c.d_ff), c.activation), "down", c.d_model);
+}
+
+namespace {
+
+// LayerNorm(x + Dropout(Sublayer(x))), or x + Dropout(Sublayer(LayerNorm(x))).
+Var sublayer(const Var& x, const std::string& name, const TransformerConfig& c,
+             const std::function<Var(const Var&)>& body) {
+  Scope scope = x.scope(name);
+  Var y = body(c.norm == Norm::pre ? nn::layer_norm(x, "norm", c.norm_eps) : x);
+  y = nn::dropout(y, c.dropout);
+  if (c.residual) y = x + y;
+  return c.norm == Norm::post ? nn::layer_norm(y, "norm", c.norm_eps) : y;
+}
+
+Var self_attention(const Var& x, const Var& mask, const TransformerConfig& c) {
+  return sublayer(x, "attn", c,
+                  [&](const Var& in) { return multi_head_attention(in, in, mask, c); });
+}
+
+Var feed_forward_sublayer(const Var& x, const TransformerConfig& c) {
+  return sublayer(x, "ffn", c, [&](const Var& in) { return feed_forward(in, c); });
+}
+
+Var final_norm(const Var& x, const std::string& name, const TransformerConfig& c) {
+  return c.norm == Norm::pre ? nn::layer_norm(x, name + ".norm", c.norm_eps) : x;
+}
+
+Var logits_of(ModelBuilder& m, const Var& src, const Var& tgt, const TransformerConfig& c) {
+  Var source_table = nn::embedding(m, c.tied ? "embedding" : "source", c.vocab, c.d_model, c.dtype);
+  Var target_table = nn::embedding(m, c.tied ? "embedding" : "target", c.vocab, c.d_model, c.dtype);
+  Var source_mask = nn::padding_mask_of(src, c.pad);
+  Var memory = encoder(embed(src, source_table, "encoder.embed", c), "encoder", source_mask, c);
+  Var y = decoder(embed(tgt, target_table, "decoder.embed", c), "decoder",
+                  causal_and_padding_mask(tgt, c), memory, source_mask, c);
+  return output_projection(y, target_table, c);
+}
+
+}  // namespace
+
+Var encoder(Var x, const std::string& name, const Var& mask, const TransformerConfig& c) {
+  for (int64_t i = 0; i < c.encoder_layers; ++i) {
+    Scope scope = x.scope(cat(name, ".", i));
+    x = self_attention(x, mask, c);
+    x = feed_forward_sublayer(x, c);
+  }
+  return final_norm(x, name, c);
+}
+
+Var decoder(Var x, const std::string& name, const Var& mask, const Var& memory,
+            const Var& memory_mask, const TransformerConfig& c) {
+  for (int64_t i = 0; i < c.decoder_layers; ++i) {
+    Scope scope = x.scope(cat(name, ".", i));
+    x = self_attention(x, mask, c);
+    x = sublayer(x, "cross", c,
+                 [&](const Var& in) { return multi_head_attention(in, memory, memory_mask, c); });
+    x = feed_forward_sublayer(x, c);
+  }
+  return final_norm(x, name, c);
+}
+
+Var embed(const Var& ids, const Var& table, const std::string& name, const TransformerConfig& c) {
+  if (!ids.valid()) return ids;
+  ModelBuilder& m = *ids.builder();
+  Scope scope = m.scope(name);
+  Dim length = ids.dim(-1);
+  Var x = gather(table, ids);
+  if (c.scale_embedding) x = x * std::sqrt(static_cast<double>(c.d_model));
+  if (c.positions == Positions::sinusoidal) {
+    x = x + nn::sinusoidal_positions(m, length, c.d_model, c.dtype);
+  } else if (c.positions == Positions::learned) {
+    x = x + nn::learned_positions(m, "positions", length, c.max_length, c.d_model, c.dtype);
+  }
+  return nn::dropout(x, c.dropout);
+}
+
+Var causal_and_padding_mask(const Var& ids, const TransformerConfig& c) {
+  if (!ids.valid()) return ids;
+  Dim length = ids.dim(-1);
+  return causal_mask(*ids.builder(), length, length) && nn::padding_mask_of(ids, c.pad);
+}
+
+Var output_projection(const Var& x, const Var& table, const TransformerConfig& c) {
+  Scope scope = x.scope("output");
+  return c.tied ? matmul(x, transpose(table)) : nn::linear(x, "projection", c.vocab, false);
+}
+
+Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c) {
+  Scope scope = logits.scope("loss");
+  Var losses = cross_entropy(logits, labels, c.label_smoothing, c.ignore_label);
+  return nn::mean_where(ne(labels, static_cast<double>(c.ignore_label)), losses);
+}
+
+Result<Module> transformer(const TransformerConfig& c) {
+  WEFT_TRY_STATUS(check(c));
+  ModelBuilder m(c.name);
+  Dim batch = m.dim("B", 1, kMaxBatch);
+  Type source{DType::i32, {batch, m.dim("S", 1, c.max_length)}};
+  Type target{DType::i32, {batch, m.dim("T", 1, c.max_length)}};
+
+  m.begin_graph("forward");
+  Var src = m.input("src", source);
+  m.output("logits", logits_of(m, src, m.input("tgt", target), c));
+
+  m.begin_graph("loss");
+  src = m.input("src", source);
+  Var tgt = m.input("tgt", target);
+  Var labels = m.input("labels", target);
+  if (c.uses_dropout()) m.enable_dropout();
+  m.output("loss", mean_loss(logits_of(m, src, tgt, c), labels, c));
+  return m.finish();
+}
+
+}  // namespace weft

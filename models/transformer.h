@@ -1,0 +1,41 @@
+// The encoder-decoder Transformer of "Attention Is All You Need"
+// (https://arxiv.org/abs/1706.03762), and its parts, of which the other models are made.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "frontend/nn.h"
+#include "models/config.h"
+
+namespace weft {
+
+// A mask without a value lets every query see every key.
+// q [B, H, T, D], k and v [B, H, S, D]; mask broadcasts to bool[B, H, T, S], true where seen.
+Var attention(const Var& q, const Var& k, const Var& v, const Var& mask,
+              const TransformerConfig& c);
+// x [B, T, d_model] asks, memory [B, S, d_model] answers.
+Var multi_head_attention(const Var& x, const Var& memory, const Var& mask,
+                         const TransformerConfig& c);
+Var feed_forward(const Var& x, const TransformerConfig& c);
+
+// Layers NAME.0, NAME.1, ... of self-attention and feed-forward.
+Var encoder(Var x, const std::string& name, const Var& mask, const TransformerConfig& c);
+// The same with attention over `memory` between the two.
+Var decoder(Var x, const std::string& name, const Var& mask, const Var& memory,
+            const Var& memory_mask, const TransformerConfig& c);
+
+// Rows of `table` [vocab, d_model] with positions (NAME.positions if learned):
+// ids [B, T] -> [B, T, d_model].
+Var embed(const Var& ids, const Var& table, const std::string& name, const TransformerConfig& c);
+// Each position sees itself and earlier ones, and no padding: bool[B, 1, T, T].
+Var causal_and_padding_mask(const Var& ids, const TransformerConfig& c);
+// Logits [.., vocab] of x [.., d_model], with `table` transposed if tied.
+Var output_projection(const Var& x, const Var& table, const TransformerConfig& c);
+// Cross-entropy with label smoothing, averaged over labels that are not ignored.
+Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c);
+
+// @forward(src, tgt) -> logits; @loss(src, tgt, labels[, rng]) -> loss.
+Result<Module> transformer(const TransformerConfig& config);
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+// ViT: an image as a sequence of patches behind a class token.
+// SPDX-License-Identifier: Apache-2.0
+#include "models/families.h"
+#include "models/transformer.h"
+
+namespace weft {
+namespace {
+
+Var logits_of(ModelBuilder& m, const Var& image, const TransformerConfig& c) {
+  Dim batch = image.dim(0);
+  int64_t side = c.image_size / c.patch_size;
+  int64_t count = side * side;
+  Var x = patches(image, {c.patch_size, c.patch_size}, {c.patch_size, c.patch_size});
+  x = nn::linear(reshape(x, {batch, count, x.dim(-1)}), "patches", c.d_model);
+  Var token = nn::embedding(m, "class_token", 1, c.d_model, c.dtype);
+  x = concat({broadcast(token, {batch, 1, c.d_model}), x}, 1);
+  x = nn::dropout(x + nn::embedding(m, "positions", count + 1, c.d_model, c.dtype), c.dropout);
+  x = encoder(x, "layers", Var(), c);
+  return nn::linear(reshape(slice_axis(x, 1, 0, 1), {batch, c.d_model}), "head", c.classes);
+}
+
+}  // namespace
+
+Result<Module> vit(const TransformerConfig& c) {
+  WEFT_TRY_STATUS(check(c));
+  ModelBuilder m(c.name);
+  Dim batch = m.dim("B", 1, kMaxBatch);
+  Type pixels{c.dtype, {batch, c.image_size, c.image_size, c.image_channels}};
+
+  m.begin_graph("forward");
+  m.output("logits", logits_of(m, m.input("image", pixels), c));
+
+  m.begin_graph("loss");
+  Var image = m.input("image", pixels);
+  Var labels = m.input("labels", {DType::i32, {batch}});
+  if (c.uses_dropout()) m.enable_dropout();
+  m.output("loss", mean_loss(logits_of(m, image, c), labels, c));
+  return m.finish();
+}
+
+}  // namespace weft

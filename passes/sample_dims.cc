@@ -1,0 +1,123 @@
+// A choice of sizes for the symbols of a graph.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "passes/sample_inputs.h"
+
+namespace weft {
+namespace {
+
+// In order of preference: odd primes, then what divisibility may ask for.
+constexpr int64_t kSizes[] = {3, 5, 7, 11, 13, 17, 2, 4, 6, 8, 9, 10, 12, 14, 15, 16, 18, 20,
+                              21, 24, 28, 30, 32, 36, 40, 48, 64, 96, 128, 256, 512, 1024, 1, 0};
+constexpr int kMaxSteps = 20000;
+
+std::set<std::string> symbols_of(const Shape& shape) {
+  std::set<std::string> symbols;
+  for (const Dim& dim : shape) dim.collect_symbols(symbols);
+  return symbols;
+}
+
+// Every dim of the graph, in attributes too: none may be negative.
+std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
+  std::set<Dim> dims;
+  auto insert = [&](const Dim& dim) {
+    if (!dim.is_constant() && !dim.overflowed()) dims.insert(dim);
+  };
+  for (const Storage& storage : module.storage) std::ranges::for_each(storage.type.shape, insert);
+  for (const Node& node : graph.nodes()) {
+    for (const Type& type : node.types) std::ranges::for_each(type.shape, insert);
+    for (const Attr& attr : node.attrs) {
+      if (const Dim* dim = std::get_if<Dim>(&attr.value)) insert(*dim);
+      if (const auto* list = std::get_if<std::vector<Dim>>(&attr.value)) {
+        std::ranges::for_each(*list, insert);
+      }
+    }
+  }
+  return {dims.begin(), dims.end()};
+}
+
+// Tries sizes symbol by symbol, taking back a choice that breaks a rule.
+class Search {
+ public:
+  Search(const Module& module, const Graph& graph, const DimBinding& given)
+      : facts_(module.dims), dims_(dims_of(module, graph)), sizes_(given) {
+    std::set<std::string> symbols = symbols_of(dims_);
+    for (const auto& [left, right] : facts_.equalities) symbols.merge(symbols_of({left, right}));
+    for (const std::string& symbol : symbols) {
+      if (!given.contains(symbol)) open_.push_back(symbol);
+    }
+  }
+
+  std::optional<DimBinding> run() {
+    return fits() && choose(0) ? std::optional(sizes_) : std::nullopt;
+  }
+
+ private:
+  bool choose(size_t index) {
+    if (index == open_.size()) return true;
+    const std::string& symbol = open_[index];
+    for (int64_t size : candidates(symbol, index)) {
+      if (++steps_ > kMaxSteps) break;
+      sizes_[symbol] = size;
+      if (fits() && choose(index + 1)) return true;
+    }
+    sizes_.erase(symbol);
+    return false;
+  }
+
+  // Neighbouring symbols begin with different sizes.
+  std::vector<int64_t> candidates(const std::string& symbol, size_t index) const {
+    constexpr size_t kPrimes = 6;
+    std::vector<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
+    std::rotate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(index % kPrimes),
+                sizes.begin() + kPrimes);
+    DimFacts::Bounds bounds = facts_.bounds_of(Dim::symbol(symbol));
+    std::erase_if(sizes, [&](int64_t size) { return size < bounds.low || size > bounds.high; });
+    if (sizes.empty()) sizes.push_back(bounds.low);
+    // What an equality says comes first.
+    for (const auto& [left, right] : facts_.equalities) {
+      for (auto [side, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
+        if (side->as_symbol() != symbol) continue;
+        if (auto size = other->evaluate(sizes_)) sizes.insert(sizes.begin(), *size);
+      }
+    }
+    return sizes;
+  }
+
+  // As far as sizes are known.
+  bool fits() const {
+    for (const auto& [symbol, size] : sizes_) {
+      DimFacts::Bounds bounds = facts_.bounds_of(Dim::symbol(symbol));
+      if (size < bounds.low || size > bounds.high) return false;
+    }
+    for (const auto& [left, right] : facts_.equalities) {
+      auto a = left.evaluate(sizes_);
+      auto b = right.evaluate(sizes_);
+      if (a && b && *a != *b) return false;
+    }
+    return std::ranges::all_of(dims_, [&](const Dim& dim) {
+      std::optional<int64_t> size = dim.evaluate(sizes_);
+      return !size || *size >= 0;
+    });
+  }
+
+  const DimFacts& facts_;
+  std::vector<Dim> dims_;
+  std::vector<std::string> open_;
+  DimBinding sizes_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+Result<DimBinding> sample_dims(const Module& module, const Graph& graph, const DimBinding& given) {
+  std::optional<DimBinding> sizes = Search(module, graph, given).run();
+  if (sizes) return *sizes;
+  return error(graph.loc, "graph @", graph.name(),
+               ": no small sizes satisfy the bounds and equalities of its dims")
+      .hint("give sizes, as in --dim B=8");
+}
+
+}  // namespace weft

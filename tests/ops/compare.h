@@ -1,0 +1,28 @@
+// Comparison of tensors within a tolerance.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "ir/oracle/oracle.h"
+#include "tests/ops/tolerance.h"
+
+namespace weft {
+
+struct CompareOptions {
+  Tolerance tolerance = {};
+  double absolute = 0;
+  bool zero_sign = false;  // -0 and 0 differ
+};
+
+double largest_finite(const Tensor& tensor);  // magnitude; 0 if there is none
+
+// Empty if `actual` is `expected` (NaN equals NaN, infinities must be equal), otherwise the first
+// difference in words.
+std::string difference(const Tensor& actual, const Tensor& expected, const CompareOptions& options);
+
+// The same for all outputs of a run. The tolerance comes from the device and each element type.
+std::string difference(const TensorMap& actual, const TensorMap& expected, Device device,
+                       bool zero_sign = false);
+
+}  // namespace weft

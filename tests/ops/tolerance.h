@@ -1,0 +1,38 @@
+// How far numbers may be apart: the one table, by element type and by what is compared.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ir/types/dtype.h"
+
+namespace weft {
+
+// What computed the numbers that are held against the expected ones.
+enum class Device : uint8_t {
+  oracle,     // the op itself on the oracle, against NumPy
+  rewritten,  // the graph after passes on the oracle, against the oracle
+};
+
+struct Tolerance {
+  double relative = 0;  // to the element
+  double largest = 0;   // to the largest finite element of the tensor, or to 1 if that is less
+};
+
+// Integers and booleans are exact everywhere. The oracle does not round, so its error is that of
+// doubles for every float type. Passes write constants, which are rounded to the element type.
+inline Tolerance tolerance(Device device, DType dtype) {
+  if (!is_float(dtype)) return {};
+  if (device == Device::oracle) return {.relative = 1e-12, .largest = 1e-13};
+  switch (dtype) {
+    case DType::f64: return {.relative = 1e-12, .largest = 1e-12};
+    case DType::f32: return {.relative = 1e-6, .largest = 1e-6};
+    case DType::f16: return {.relative = 4e-3, .largest = 4e-3};
+    default: return {.relative = 3e-2, .largest = 3e-2};
+  }
+}
+
+// Gradients against central differences in double, relative to the largest element.
+inline constexpr double kGradientTolerance = 1e-6;
+// Gradients against their expected value, relative to the largest element.
+inline constexpr double kSlopeTolerance = 1e-12;
+
+}  // namespace weft

@@ -1,0 +1,186 @@
+// Every rule of `simplify` has a text test named after it, fires there, and keeps what is computed.
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/simplify.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "ir/graph/rebuild.h"
+#include "ir/support/file.h"
+#include "ir/text/text.h"
+#include "passes/sample_inputs.h"
+#include "passes/verify_passes.h"
+
+namespace weft {
+namespace {
+
+std::filesystem::path folder() { return std::filesystem::path(WEFT_TEST_DATA) / "simplify"; }
+
+// The module of a text test, without what is expected of it.
+Module load(const std::filesystem::path& path) {
+  Result<std::string> text = read_file(path.string(), 1 << 20);
+  EXPECT_TRUE(text.ok()) << render(text.diagnostics());
+  std::string input = text->substr(0, text->find("\n--- expect") + 1);
+  Result<Module> module = parse(path.filename().string(), input);
+  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
+  return std::move(module).value();
+}
+
+Module parsed(const std::string& text) {
+  Result<Module> module = parse("test.weft", text);
+  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
+  return std::move(module).value();
+}
+
+OracleResult run(const Module& module, const Graph& graph, uint64_t seed) {
+  Result<DimBinding> dims = sample_dims(module, graph);
+  EXPECT_TRUE(dims.ok()) << render(dims.diagnostics());
+  Result<TensorMap> inputs = sample_inputs(module, graph, *dims, seed);
+  EXPECT_TRUE(inputs.ok()) << render(inputs.diagnostics());
+  Result<OracleResult> result = run_oracle(module, graph, *inputs, {}, *dims);
+  EXPECT_TRUE(result.ok()) << render(result.diagnostics());
+  return std::move(result).value();
+}
+
+class SimplifyRule : public testing::TestWithParam<const Rule*> {};
+
+TEST_P(SimplifyRule, FiresInItsTestAndKeepsTheResults) {
+  const Rule& rule = *GetParam();
+  std::filesystem::path path = folder() / (std::string(rule.name) + ".weft");
+  ASSERT_TRUE(std::filesystem::exists(path)) << "rule " << rule.name << " has no test";
+  Module before = load(path);
+  Module after = before;
+  std::set<std::string> fired;
+  PassOptions options;
+  options.fast_math = (rule.flags & kFastMath) != 0;
+  options.on_rewrite = [&](const RewriteEvent& event) { fired.emplace(event.rule); };
+  Result<bool> changed = simplify(after, options);
+  ASSERT_TRUE(changed.ok()) << render(changed.diagnostics());
+  EXPECT_TRUE(*changed);
+  EXPECT_TRUE(fired.contains(std::string(rule.name))) << print(after);
+  Status valid = verify(after);
+  EXPECT_TRUE(valid.ok()) << render(valid.diagnostics());
+  for (const Graph& graph : before.graphs) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      auto difference =
+          compare_results(run(before, graph, seed), run(after, *after.find_graph(graph.name()), seed),
+                          1e-12);
+      EXPECT_FALSE(difference.has_value())
+          << graph.name() << ": " << difference->str() << "\n" << print(after);
+    }
+  }
+}
+
+TEST_P(SimplifyRule, LeavesNothingToDo) {
+  const Rule& rule = *GetParam();
+  Module module = load(folder() / (std::string(rule.name) + ".weft"));
+  ASSERT_TRUE(simplify(module, {}).ok());
+  std::string once = print(module);
+  Result<bool> again = simplify(module, {});
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(*again);
+  EXPECT_EQ(once, print(module));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SimplifyRule, testing::ValuesIn(simplify_rules()),
+                         [](const testing::TestParamInfo<const Rule*>& param) {
+                           std::string name(param.param->name);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(Simplify, RulesHaveNamesOfTheirOwnAndNotesWhereTheyAreNotExact) {
+  std::set<std::string_view> names;
+  for (const Rule* rule : simplify_rules()) {
+    EXPECT_TRUE(names.insert(rule->name).second) << rule->name << " occurs twice";
+    if ((rule->flags & (kFastMath | kSignedZero)) != 0) EXPECT_FALSE(rule->note.empty()) << rule->name;
+  }
+}
+
+TEST(Simplify, EveryTestBelongsToARule) {
+  std::set<std::string> names;
+  for (const Rule* rule : simplify_rules()) names.emplace(rule->name);
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    EXPECT_TRUE(names.contains(entry.path().stem().string())) << entry.path();
+  }
+}
+
+TEST(Simplify, MergesEqualNodesAndUnitesTheirOrigins) {
+  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  %a = exp %x loc "one"
+  %b = exp %x loc "two"
+  %y = add %a, %b
+  return %y
+})");
+  ASSERT_TRUE(simplify(module, {}).ok());
+  EXPECT_EQ(print(module), R"(graph @g(%x: f32[B]) -> (y: f32[B]) {
+  %a = exp %x : f32[B] loc "one", "two"
+  %y = add %a, %a : f32[B]
+  return %y
+}
+)");
+}
+
+TEST(Simplify, ReplacementKeepsOriginsOfAllItReplaces) {
+  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  %a = mul %x, 0.5 loc "scale"
+  %y = mul %a, 0.25 loc "mask"
+  return %y
+})");
+  ASSERT_TRUE(simplify(module, {}).ok());
+  EXPECT_EQ(print(module), R"(graph @g(%x: f32[B]) -> (y: f32[B]) {
+  %y = mul %x, 0.125 : f32[B] loc "mask", "scale"
+  return %y
+}
+)");
+}
+
+TEST(Simplify, StopsAtTheLimit) {
+  const std::string text = R"(graph @g(%x: f32[B]) -> (y) {
+  %a = add %x, 0.0
+  %b = exp %a
+  %c = mul %b, 1.0
+  %y = neg %c
+  return %y
+})";
+  int64_t total = 0;
+  PassOptions options;
+  options.on_rewrite = [&](const RewriteEvent&) { ++total; };
+  for (int64_t limit = 0; limit <= 2; ++limit) {
+    Module module = parsed(text);
+    total = 0;
+    options.rewrite_limit = limit;
+    ASSERT_TRUE(simplify(module, options).ok());
+    EXPECT_EQ(total, limit);
+    EXPECT_EQ(module.graphs[0].nodes().size(), static_cast<size_t>(7 - 2 * limit));
+  }
+}
+
+TEST(Simplify, LeavesRecomputationsAlone) {
+  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  %a = add %x, 0.0 : f32[B] instance 1
+  %y = exp %a : f32[B]
+  return %y
+})");
+  Result<bool> changed = simplify(module, {});
+  ASSERT_TRUE(changed.ok());
+  EXPECT_FALSE(*changed);
+}
+
+TEST(Simplify, EndlessQuarrelOfTwoRulesStops) {
+  using namespace pattern;
+  const std::vector<Rule> quarrel = {
+      {"exp-to-tanh", exp(x), build(tanh(x))},
+      {"tanh-to-exp", tanh(x), build(exp(x))},
+  };
+  Module module = parsed("graph @g(%x: f32[B]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
+  PassOptions options;
+  options.extra_rules = quarrel;
+  EXPECT_TRUE(simplify(module, options).ok());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/cli.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "ir/support/file.h"
+#include "ir/text/text.h"
+
+namespace weft::cli {
+namespace {
+
+std::string check_dim(const std::string& text) {
+  size_t equals = text.find('=');
+  int64_t size = 0;
+  const char* end = text.data() + text.size();
+  bool good = equals != std::string::npos && equals > 0;
+  if (good) {
+    auto [stop, status] = std::from_chars(text.data() + equals + 1, end, size);
+    good = status == std::errc() && stop == end && size >= 0;
+  }
+  return good ? "" : "'" + text + "' is not NAME=SIZE, for instance B=8";
+}
+
+std::string check_device(const std::string& text) {
+  for (const char* family : {"cpu", "oracle", "vulkan", "cuda"}) {
+    if (text == family || text.starts_with(std::string(family) + ":")) return "";
+  }
+  return "'" + text + "' is not a device; `weft devices` lists them";
+}
+
+// What an internal error writes down: the command and the module at work.
+std::string reproducer_command;
+std::string reproducer_module;
+
+void write_reproducer(std::string_view message) {
+  std::string path = "weft-reproducer-" + std::to_string(::getpid()) + ".weft";
+  std::string text = "// " + std::string(message.substr(0, message.find('\n'))) + "\n// " +
+                     reproducer_command + "\n" + reproducer_module;
+  std::fprintf(stderr, "error: internal: %.*s\n", static_cast<int>(message.size()), message.data());
+  if (write_file(path, text).ok()) {
+    std::fprintf(stderr, "a reproducer was written to %s\nhint: please report it, with that file\n",
+                 path.c_str());
+  }
+  std::fflush(stderr);
+  std::_Exit(kInternal);
+}
+
+}  // namespace
+
+CLI::App* add_command(Session& session, const std::string& name, const std::string& summary,
+                      const std::string& example) {
+  CLI::App* command = session.app.add_subcommand(name, summary);
+  Common& common = session.common;
+  command->footer("Example:\n  " + example);
+  command->add_flag("--json", common.json, "results as one JSON object a line");
+  command->add_flag("-q,--quiet", common.quiet, "no messages");
+  command->add_flag("-v,--verbose", common.verbose, "more messages");
+  command->add_option("--device", common.device, "cpu, oracle, vulkan[:N], cuda[:N]")
+      ->check(check_device)
+      ->capture_default_str();
+  command->add_option("--threads", common.threads, "threads to use; 0 = one per core")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--seed", common.seed, "seed of initial values and random inputs")
+      ->capture_default_str();
+  command->add_option("--target-cpu", common.target_cpu, "vector code for this kind of CPU")
+      ->check(CLI::IsMember({"native", "generic", "avx2", "avx512"}))
+      ->capture_default_str();
+  return command;
+}
+
+void add_graph_options(CLI::App* command, GraphOptions& options) {
+  command->add_option("--graph", options.graph, "one graph of the module, for instance @forward");
+  command->add_option("--dim", options.dims, "size of a symbolic dim, for instance B=8")
+      ->check(check_dim)
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+}
+
+DimBinding dim_binding(const GraphOptions& options) {
+  DimBinding binding;
+  for (const std::string& text : options.dims) {
+    size_t equals = text.find('=');
+    int64_t size = 0;
+    std::from_chars(text.data() + equals + 1, text.data() + text.size(), size);
+    binding[text.substr(0, equals)] = size;
+  }
+  return binding;
+}
+
+Result<const Graph*> choose_graph(const Module& module, const std::string& name) {
+  if (module.graphs.empty()) return error({}, "the module has no graph");
+  if (name.empty() && module.graphs.size() == 1) return &module.graphs[0];
+  if (const Graph* graph = module.find_graph(name.empty() ? "forward" : name)) return graph;
+  std::string names;
+  for (const Graph& graph : module.graphs) names += (names.empty() ? "@" : ", @") + graph.name();
+  if (name.empty()) return error({}, "the module has several graphs: ", names).hint("name one with --graph");
+  return error({}, "the module has no graph '", name, "', only ", names)
+      .hint(did_you_mean(name.starts_with('@') ? name.substr(1) : name, module.graph_names()));
+}
+
+void remember_for_reproducer(const Module& module) { reproducer_module = print(module); }
+
+void install_reproducer(int argc, char** argv) {
+  for (int i = 0; i < argc; ++i) reproducer_command += (i > 0 ? " " : "") + std::string(argv[i]);
+  std::replace(reproducer_command.begin(), reproducer_command.end(), '\n', ' ');
+  set_check_handler(write_reproducer);
+}
+
+void note(const Common& common, const std::string& message) {
+  if (!common.quiet) std::fprintf(stderr, "note: %s\n", message.c_str());
+}
+
+Status put(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return error({}, "cannot write to standard output: ", std::strerror(errno));
+  }
+  return ok();
+}
+
+Status put_json(const nlohmann::json& object) {
+  return put(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+std::string with_commas(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (int at = static_cast<int>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<size_t>(at), ",");
+  }
+  return digits;
+}
+
+Status make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return ok();
+  return error({}, path, ": cannot make the folder: ", std::strerror(errno));
+}
+
+}  // namespace weft::cli

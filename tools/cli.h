@@ -1,0 +1,93 @@
+// What the commands of `weft` share: common options, messages, results.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph/module.h"
+#include "ir/support/result.h"
+#include "ir/types/dim.h"
+
+namespace weft::cli {
+
+inline constexpr int kFailed = 1;
+inline constexpr int kWrongUsage = 2;
+inline constexpr int kInternal = 3;
+
+// Options that every command takes.
+struct Common {
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  int threads = 0;  // 0 = all
+  uint64_t seed = 1;
+  std::string device = "cpu";
+  std::string target_cpu = "native";
+};
+
+// A command: adds itself to the app and, when chosen, leaves its exit code in `exit_code`.
+struct Session {
+  CLI::App& app;
+  Common common;
+  int exit_code = 0;
+};
+
+// Adds a subcommand with the common options and an example below its help.
+CLI::App* add_command(Session& session, const std::string& name, const std::string& summary,
+                      const std::string& example);
+
+// `run` returns a Status; its failure is printed and becomes exit code 1.
+template <class Run>
+void on_run(Session& session, CLI::App* command, Run run) {
+  command->callback([&session, run]() mutable {
+    Status status = run();
+    if (status.ok()) return;
+    std::fputs(render(status.diagnostics()).c_str(), stderr);
+    session.exit_code = kFailed;
+  });
+}
+
+// --graph and --dim.
+struct GraphOptions {
+  std::string graph;
+  std::vector<std::string> dims;  // "B=8"
+};
+void add_graph_options(CLI::App* command, GraphOptions& options);
+DimBinding dim_binding(const GraphOptions& options);  // the values were validated by CLI11
+// The named graph, or the only one, or @forward.
+Result<const Graph*> choose_graph(const Module& module, const std::string& name);
+
+// Remembers the module at work for the reproducer of an internal error.
+void remember_for_reproducer(const Module& module);
+void install_reproducer(int argc, char** argv);
+
+// Messages go to stderr, and not at all with -q.
+void note(const Common& common, const std::string& message);
+// Results go to stdout. A failed write (a full disk, a closed pipe) is an error.
+Status put(const std::string& text);
+Status put_json(const nlohmann::json& object);
+
+// Makes a folder for results unless it is there.
+Status make_folder(const std::string& path);
+
+// "63,082,496"
+std::string with_commas(int64_t number);
+
+// The commands, one file each in tools/commands/.
+void add_models(Session& session);
+void add_compile(Session& session);
+void add_run(Session& session);
+void add_grad(Session& session);
+void add_dump(Session& session);
+void add_verify(Session& session);
+void add_devices(Session& session);
+void add_bench(Session& session);
+void add_docs(Session& session);
+void add_completion(Session& session);
+
+}  // namespace weft::cli

@@ -1,0 +1,118 @@
+// weft dump: the IR at any point of the pipeline.
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/model_file.h"
+#include "driver/view/diff.h"
+#include "driver/view/view.h"
+#include "ir/text/text.h"
+#include "passes/pass.h"
+#include "tools/cli.h"
+
+namespace weft::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string after;
+  std::string diff;
+  std::string focus;
+  std::string graph;
+  std::string format = "text";
+  std::vector<std::string> skip;
+  bool all = false;
+};
+
+Status keep_one_graph(Module& module, const std::string& name) {
+  if (name.empty()) return ok();
+  WEFT_TRY(const Graph* graph, choose_graph(module, name));
+  Graph kept = *graph;
+  module.graphs = {std::move(kept)};
+  return ok();
+}
+
+Status show(Module module, const Options& options, const Common& common) {
+  WEFT_TRY_STATUS(keep_one_graph(module, options.graph));
+  std::string text;
+  if (!options.focus.empty()) {
+    WEFT_TRY(text, focus_text(module, options.focus));
+  } else if (options.format == "dot") {
+    text = to_dot(module);
+  } else if (options.format == "html") {
+    text = to_html(module);
+  } else {
+    text = print(module);
+  }
+  return common.json ? put_json({{"module", module.name}, {"text", text}}) : put(text);
+}
+
+// The text before and after the first run of `pass` that changed something (or its last run).
+Status show_diff(Module module, const Options& options) {
+  std::string before;
+  std::string previous;
+  std::string after;
+  bool found = false;
+  PipelineOptions pipeline;
+  pipeline.skip = options.skip;
+  pipeline.stop_after = options.diff;
+  pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
+    std::string text = print(now);
+    if (pass.name == options.diff && (!found || before == after)) {
+      before = previous;
+      after = text;
+      found = true;
+    }
+    previous = std::move(text);
+    return ok();
+  };
+  WEFT_TRY(auto passes, run_pipeline(module, pipeline));
+  return put(unified_diff(before, after, "before " + options.diff, "after " + options.diff));
+}
+
+Status show_all(Module module, const Options& options, const Common& common) {
+  PipelineOptions pipeline;
+  pipeline.skip = options.skip;
+  pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
+    if (pass.skipped || (pass.index >= 0 && !pass.changed)) return ok();
+    WEFT_TRY_STATUS(put(cat("// after ", pass.index + 1, " ", pass.name, "\n")));
+    return show(now, options, common);
+  };
+  WEFT_TRY(auto passes, run_pipeline(module, pipeline));
+  return ok();
+}
+
+Status dump(const Options& options, const Common& common) {
+  WEFT_TRY(Module module, load_model(options.model));
+  remember_for_reproducer(module);
+  if (!options.diff.empty()) return show_diff(std::move(module), options);
+  if (options.all) return show_all(std::move(module), options, common);
+  if (!options.after.empty()) {
+    PipelineOptions pipeline;
+    pipeline.skip = options.skip;
+    pipeline.stop_after = options.after;
+    WEFT_TRY(auto passes, run_pipeline(module, pipeline));
+  }
+  return show(std::move(module), options, common);
+}
+
+}  // namespace
+
+void add_dump(Session& session) {
+  auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
+  CLI::App* command = add_command(session, "dump", "shows the IR, as read or after any pass",
+                                  "weft dump train.weft --diff simplify");
+  command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
+  CLI::Option* after = command->add_option("--after", options->after, "run the passes up to this one first");
+  CLI::Option* diff = command->add_option("--diff", options->diff, "what this pass changed");
+  CLI::Option* all = command->add_flag("--all", options->all, "after every pass that changed something");
+  after->excludes(diff)->excludes(all);
+  diff->excludes(all);
+  command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
+  command->add_option("--graph", options->graph, "only this graph");
+  command->add_option("--focus", options->focus,
+                      "only what concerns a value, parameter, op or part of the model");
+  command->add_option("--format", options->format, "text, dot (Graphviz) or html (one page)")
+      ->check(CLI::IsMember({"text", "dot", "html"}))
+      ->capture_default_str();
+  on_run(session, command, [&session, options] { return dump(*options, session.common); });
+}
+
+}  // namespace weft::cli
