@@ -37,7 +37,7 @@ void ModelBuilder::fail(Error&& error) {
   std::string place;
   if (!module_.graphs.empty()) place = "in graph @" + module_.graphs.back().name();
   if (!path_.empty()) place += (place.empty() ? "in " : ", ") + path_;
-  if (!place.empty()) error = std::move(error).note({}, place);
+  if (!place.empty()) std::move(error).note({}, place);
   errors_ = std::move(error).take();
 }
 

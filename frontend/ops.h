@@ -1,5 +1,5 @@
-// The ops of the table as C++ functions. What each computes stands in ir/graph/ops.def
-// (docs/ops.md). SPDX-License-Identifier: Apache-2.0
+// The ops of the table as C++ functions. What each computes stands in docs/ops.md.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <initializer_list>

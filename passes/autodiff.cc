@@ -2,6 +2,7 @@
 #include "passes/autodiff.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ir/graph/rebuild.h"
@@ -26,16 +27,12 @@ Result<Differentiated> with_gradients(const Module& module, const Graph& source,
   Differentiated result;
   result.graph = rebuild(module, source);
   Graph& graph = result.graph;
+  std::map<std::string, Value> inputs;
+  for (Value input : graph.inputs()) inputs.emplace(graph.input_name(input), input);
   std::vector<Value> values;
   for (const Wanted& one : wanted) {
-    if (one.param) {
-      const Storage* item = module.find_storage(one.name);
-      values.push_back(graph.read_param(one.name, item->type, item->loc));
-    } else {
-      values.push_back(*std::ranges::find_if(graph.inputs(), [&](Value input) {
-        return graph.input_name(input) == one.name;
-      }));
-    }
+    values.push_back(one.param ? graph.read_param(one.name, one.type, one.loc)
+                               : inputs.at(one.name));
   }
   Emitter b(module, graph);
   WEFT_TRY(result.gradients, differentiate(b, graph.outputs[0].value, values));

@@ -21,12 +21,12 @@ struct GradRequest {
   std::string optimizer;         // "", "sgd", "adam" or "adamw": also make @train_step
 };
 
-// Adds @backward, which has the inputs of the loss's graph and returns the loss, then `grad.NAME` for
-// each of `wrt`; with an optimizer also @train_step, which takes `lr` (f32[]) as a further input,
-// returns the loss and updates parameters, optimizer state and `@optimizer.step`, besides what the
-// loss's graph updates itself. On failure the module is as it was.
-// Errors: no such output, not a float scalar, a path through an op that has no gradient (named, with
-// the path from the loss to it).
+// Adds @backward, which has the inputs of the loss's graph and returns the loss, then `grad.NAME`
+// for each of `wrt`; with an optimizer also @train_step, which takes `lr` (f32[]) as a further
+// input, returns the loss and updates parameters, optimizer state and `@optimizer.step`, besides
+// what the loss's graph updates itself. On failure the module is as it was.
+// Errors: no such output, not a float scalar, a path through an op that has no gradient (named,
+// with the path from the loss to it).
 Status add_backward(Module& module, const GradRequest& request);
 
 // Pass: does what PassOptions::grad asks for, if anything.

@@ -38,7 +38,8 @@ std::optional<std::vector<Value>> decompose_node(Emitter& b, const Node& node,
 Result<bool> decompose(Module& module, const PassOptions&) {
   bool changed = false;
   for (Graph& graph : module.graphs) {
-    // A composite may consist of others, never of itself: each round brings it closer to primitives.
+    // A composite may consist of others, never of itself: each round brings it closer to
+    // primitives.
     while (has_composite(graph)) {
       graph = rebuild(module, graph, decompose_node);
       changed = true;

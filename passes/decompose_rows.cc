@@ -11,9 +11,7 @@ using Operands = std::vector<Value>;
 
 namespace {
 
-Attrs keep_axis(int64_t axis) {
-  return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}};
-}
+Attrs keep_axis(int64_t axis) { return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}}; }
 
 Attrs keep_last_axis(Emitter& b, Value value) {
   return keep_axis(static_cast<int64_t>(b.shape(value).size()) - 1);

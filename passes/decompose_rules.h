@@ -8,8 +8,8 @@ namespace weft {
 
 inline constexpr DecomposeFn decompose_none = nullptr;
 
-#define WEFT_DECOMPOSITION(op)                                        \
-  std::vector<Value> decompose_##op(Emitter& b, const Node& node,     \
+#define WEFT_DECOMPOSITION(op)                                    \
+  std::vector<Value> decompose_##op(Emitter& b, const Node& node, \
                                     const std::vector<Value>& operands)
 
 // decompose_elementwise.cc

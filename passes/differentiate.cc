@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/text/text.h"
 #include "passes/autodiff.h"
@@ -36,14 +37,14 @@ class Sweep {
   // flows into. Steps, comparisons and integers end a path.
   void mark_carriers() {
     const Graph& graph = b_.graph();
+    const std::set<Value> wanted(wrt_.begin(), wrt_.end());
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
       const Node& node = graph[i];
       bool flows = info(node.op).gradient != "zero" &&
                    std::ranges::any_of(node.operands, [&](Value v) { return carries(v); });
       std::vector<bool>& results = carries_.emplace_back();
-      for (const Type& type : node.types) results.push_back(flows && is_float(type.dtype));
-      for (Value value : wrt_) {
-        if (value.node == i) results[value.result] = true;
+      for (uint32_t r = 0; r < node.types.size(); ++r) {
+        results.push_back((flows && is_float(node.types[r].dtype)) || wanted.count({i, r}) > 0);
       }
     }
   }

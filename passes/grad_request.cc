@@ -70,11 +70,13 @@ std::vector<Wanted> default_wanted(const Module& module, const Graph& graph) {
   std::vector<Wanted> wanted;
   for (const Storage& item : module.storage) {
     bool trained = item.kind == Storage::param && is_float(item.type.dtype);
-    if (trained) wanted.push_back({item.name, true});
+    if (trained) wanted.push_back({item.name, true, item.type, item.loc});
   }
   if (!wanted.empty()) return wanted;
   for (Value input : graph.inputs()) {
-    if (is_float(graph.type(input).dtype)) wanted.push_back({graph.input_name(input), false});
+    const Node& node = graph.node(input);
+    bool real = is_float(node.types[0].dtype);
+    if (real) wanted.push_back({graph.input_name(input), false, node.types[0], node.loc});
   }
   return wanted;
 }
@@ -99,12 +101,12 @@ Result<Wanted> find_wanted(const Module& module, const Graph& graph, const std::
         .hint("write @" + name + " or %" + name);
   }
   const Type& type = item != nullptr ? item->type : *input;
+  const Loc& loc = item != nullptr ? item->loc : graph.loc;
   if (!is_float(type.dtype)) {
-    return error(item != nullptr ? item->loc : graph.loc, "'", text, "' has type ", type,
-                 "; only floats have gradients")
+    return error(loc, "'", text, "' has type ", type, "; only floats have gradients")
         .hint("leave " + text + " out of --wrt");
   }
-  return Wanted{name, item != nullptr};
+  return Wanted{name, item != nullptr, type, loc};
 }
 
 }  // namespace

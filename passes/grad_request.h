@@ -8,8 +8,10 @@ namespace weft {
 
 // One value to differentiate by.
 struct Wanted {
-  std::string name;  // without @ or %
+  std::string name;    // without @ or %
   bool param = false;  // otherwise an input
+  Type type;
+  Loc loc;
 };
 
 // The graph that has the loss among its outputs; an error suggests a name.

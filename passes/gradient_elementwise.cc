@@ -99,8 +99,6 @@ void grad_select(GradScope& g) {
 }
 
 // The same elements are kept, by the same factor: the mask is recomputed, never stored.
-void grad_dropout(GradScope& g) {
-  g.give(0, g.b.dropout({g.grad(), g.operand(1)}, g.node.attrs));
-}
+void grad_dropout(GradScope& g) { g.give(0, g.b.dropout({g.grad(), g.operand(1)}, g.node.attrs)); }
 
 }  // namespace weft

@@ -29,9 +29,7 @@ void grad_rsqrt(GradScope& g) {
   give_times(g, b.mul({cube, b.like(-0.5, cube)}));
 }
 
-void grad_tanh(GradScope& g) {
-  give_times(g, one_minus(g.b, g.b.mul({g.result(), g.result()})));
-}
+void grad_tanh(GradScope& g) { give_times(g, one_minus(g.b, g.b.mul({g.result(), g.result()}))); }
 
 void grad_erf(GradScope& g) {
   Emitter& b = g.b;

@@ -6,9 +6,7 @@
 namespace weft {
 namespace {
 
-Value zeros_like(GradScope& g, size_t operand) {
-  return g.b.zeros(g.b.type(g.operand(operand)));
-}
+Value zeros_like(GradScope& g, size_t operand) { return g.b.zeros(g.b.type(g.operand(operand))); }
 
 // Whether an update of a scatter is the last one at its index, and so the one that stays: scatter
 // the updates' positions the same way, and look who is found there. bool of the indices' shape.

@@ -6,9 +6,7 @@
 namespace weft {
 namespace {
 
-Attrs keep_axis(int64_t axis) {
-  return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}};
-}
+Attrs keep_axis(int64_t axis) { return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}}; }
 
 int64_t last_axis(const Shape& shape) { return static_cast<int64_t>(shape.size()) - 1; }
 

@@ -109,7 +109,8 @@ void grad_patches(GradScope& g) {
 
 void grad_fold_patches(GradScope& g) {
   const Attrs& attrs = g.node.attrs;
-  g.give(0, g.b.patches({g.grad()}, {{"size", attrs.ints("size")}, {"stride", attrs.ints("stride")}}));
+  g.give(0,
+         g.b.patches({g.grad()}, {{"size", attrs.ints("size")}, {"stride", attrs.ints("stride")}}));
 }
 
 }  // namespace weft

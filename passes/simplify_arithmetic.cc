@@ -25,11 +25,22 @@ Action for_integers(Action action) {
   };
 }
 
-// x - c = x + -c, so that sums of constants have one form. Not for unsigned numbers: x - 1 reads
+// The constant bound to c, negated at once: as a `neg` that is folded later it would match rules for
+// `neg` first. Nothing for numbers that a double does not hold, and for unsigned ones: x - 1 reads
 // better than x + 4294967295.
-std::optional<Value> add_negated(Match& m) {
-  std::optional<Value> negated = m.emit(Op::neg, {m[c]});
-  return negated ? m.emit(Op::add, {m[x], *negated}) : std::nullopt;
+std::optional<Value> negated_constant(Match& m) {
+  double number = m.number(c);
+  if (is_float(m.dtype())) return m.scalar(-number);
+  if (!is_signed_integer(m.dtype()) || std::abs(number) > 0x1p53) return std::nullopt;
+  return m.scalar(static_cast<double>(wrap_to(m.dtype(), -static_cast<int64_t>(number))));
+}
+
+// x op -c
+Action with_negated(Op op) {
+  return [op](Match& m) -> std::optional<Value> {
+    std::optional<Value> negated = negated_constant(m);
+    return negated ? m.emit(op, {m[x], *negated}) : std::nullopt;
+  };
 }
 
 // x / c = x * (1 / c), where that is exact.
@@ -103,9 +114,9 @@ std::span<const Rule> arithmetic_rules() {
       {"sub-neg", sub(x, neg(y)), build(add(x, y))},
       {"mul-neg-neg", mul(neg(x), neg(y)), build(mul(x, y))},
       {"div-neg-neg", div(neg(x), neg(y)), build(div(x, y))},
-      {"mul-neg-constant", mul(neg(x), con(c)), build(mul(x, neg(c)))},
-      {"neg-mul-constant", neg(mul(x, con(c))), build(mul(x, neg(c)))},
-      {"sub-constant", sub(x, con(c)), add_negated},
+      {"mul-neg-constant", mul(neg(x), con(c)), with_negated(Op::mul)},
+      {"neg-mul-constant", neg(mul(x, con(c))), with_negated(Op::mul)},
+      {"sub-constant", sub(x, con(c)), with_negated(Op::add)},
       {"add-add-constant", add(add(x, con(c)), con(d)), for_integers(build(add(x, add(c, d))))},
       {"add-add-constant-float", add(add(x, con(c)), con(d)), build(add(x, add(c, d))), kFastMath,
        "x + c may overflow or swallow x"},

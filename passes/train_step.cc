@@ -2,6 +2,8 @@
 #include "passes/train_step.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "ir/graph/rebuild.h"
 
@@ -32,7 +34,10 @@ class TrainStep {
       : module_(module),
         parts_(std::move(parts)),
         optimizer_(optimizer),
-        b_(module_, parts_.graph) {}
+        b_(module_, parts_.graph) {
+    for (const Storage& item : module.storage) stored_.emplace(item.name, item.loc);
+    for (const Update& update : parts_.graph.updates) updated_.insert(update.target);
+  }
 
   Result<Training> build(const std::vector<Wanted>& wanted) {
     Graph& graph = parts_.graph;
@@ -43,7 +48,7 @@ class TrainStep {
     step_ = b_.add({step, b_.scalar(1, DType::i32)});
     graph.updates.push_back({kStep, step_, {}});
     for (size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i].param) WEFT_TRY_STATUS(train(wanted[i].name, parts_.gradients[i]));
+      if (wanted[i].param) WEFT_TRY_STATUS(train(wanted[i], parts_.gradients[i]));
     }
     return Training{rebuild(module_, graph), std::move(storage_)};
   }
@@ -64,25 +69,24 @@ class TrainStep {
   }
 
   Result<Value> read_state(const std::string& name, const Type& type) {
-    if (const Storage* there = module_.find_storage(name)) {
-      return error(there->loc, "@", name, " already exists, but @train_step needs that name")
+    if (auto there = stored_.find(name); there != stored_.end()) {
+      return error(there->second, "@", name, " already exists, but @train_step needs that name")
           .hint("rename @" + name);
     }
     storage_.push_back({Storage::state, name, type, {}, {}});
     return parts_.graph.read_param(name, type);
   }
 
-  Status train(const std::string& name, Value gradient) {
+  Status train(const Wanted& item, Value gradient) {
     Graph& graph = parts_.graph;
-    const Storage& item = *module_.find_storage(name);
-    if (std::ranges::find(graph.updates, name, &Update::target) != graph.updates.end()) {
-      return error(item.loc, "@", name, " is updated by the loss's graph and by the optimizer")
-          .hint("leave @" + name + " out of --wrt");
+    if (updated_.count(item.name) > 0) {
+      return error(item.loc, "@", item.name, " is updated by the loss's graph and the optimizer")
+          .hint("leave @" + item.name + " out of --wrt");
     }
-    std::vector<Value> operands = {graph.read_param(name, item.type), gradient};
-    std::vector<std::string> targets = {name};
+    std::vector<Value> operands = {graph.read_param(item.name, item.type), gradient};
+    std::vector<std::string> targets = {item.name};
     for (const std::string& state : optimizer_.states) {
-      targets.push_back("optimizer." + state + "." + name);
+      targets.push_back("optimizer." + state + "." + item.name);
       WEFT_TRY(Value value, read_state(targets.back(), item.type));
       operands.push_back(value);
     }
@@ -96,6 +100,8 @@ class TrainStep {
   }
 
   const Module& module_;
+  std::map<std::string, Loc> stored_;  // what the module has already
+  std::set<std::string> updated_;      // by the loss's graph
   Differentiated parts_;
   const Optimizer& optimizer_;
   Emitter b_;

@@ -40,7 +40,6 @@ TEST(Builder, PrintsAsWritten) {
   dim B in 1..64
   param @ffn.up.weight: f32[4, 8] = xavier_uniform
   param @ffn.up.bias: f32[8] = zeros
-
   graph @forward(%x: f32[B, 4]) -> (y: f32[B, 8]) {
     %matmul0 = matmul %x, @ffn.up.weight : f32[B, 8] loc "ffn.up"
     %add0 = add %matmul0, @ffn.up.bias : f32[B, 8] loc "ffn.up"

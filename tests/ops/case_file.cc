@@ -42,7 +42,9 @@ Result<Tensor> read_tensor(const Json& json) {
 
 Result<TensorMap> read_tensors(const Json& json, const char* field) {
   TensorMap tensors;
-  for (const auto& [name, value] : json.value(field, Json::object()).items()) {
+  auto found = json.find(field);
+  if (found == json.end()) return tensors;
+  for (const auto& [name, value] : found->items()) {
     WEFT_TRY(tensors[name], read_tensor(value));
   }
   return tensors;

@@ -4,13 +4,26 @@
 The formulas follow the meaning column of ir/graph/ops.def and share nothing with Weft's code.
 Needs NumPy 2; run it from anywhere: python3 tests/ops/make_cases.py
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
 
 import numpy as np
 
-from reference import (arithmetic, cast, compare, core, index, loss, make, optimizer, reduce, rows,
-                       unary, view)
+from reference import (
+    arithmetic,
+    cast,
+    compare,
+    core,
+    index,
+    loss,
+    make,
+    optimizer,
+    reduce,
+    rows,
+    unary,
+    view,
+)
 
 FAMILIES = (arithmetic, unary, cast, compare, reduce, rows, index, view, make, loss, optimizer)
 

@@ -16,6 +16,10 @@
 #include "tests/ops/gradient_check.h"
 
 namespace weft {
+
+// For GoogleTest: an op is printed by its name.
+void PrintTo(Op op, std::ostream* out) { *out << name(op); }
+
 namespace {
 
 constexpr size_t kFewestCases = 3;

@@ -53,6 +53,15 @@ TEST(Autodiff, BackwardReturnsTheLossThenTheGradients) {
   EXPECT_TRUE(verify(module).ok());
 }
 
+TEST(Autodiff, TheResultPrintsAndParsesBack) {
+  Module module = must_parse(kTied);
+  ASSERT_TRUE(add_backward(module, {"", "loss", {}, "adamw"}).ok());
+  std::string text = print(module);
+  EXPECT_EQ(print(must_parse(text)), text);
+  EXPECT_THAT(text, HasSubstr("%grad.w = add "));
+  EXPECT_THAT(text, HasSubstr("state @optimizer.m.w: f64[3, 2] = zeros"));
+}
+
 TEST(Autodiff, TiedWeightsAccumulate) {
   check_gradients(kTied, {{"i", integers({4}, {2, 0, 2, 1})}, {"x", spread_reals({4, 3})}},
                   {{"w", spread_reals({3, 2}, 2)}, {"b", spread_reals({2}, 3)}});
@@ -141,9 +150,11 @@ TEST(Autodiff, AnOpWithoutGradientIsNamedWithItsPath) {
 TEST(Autodiff, WrongRequestsSaySo) {
   EXPECT_THAT(failure(kTied, {"", "los", {}, ""}), HasSubstr("did you mean 'loss'"));
   EXPECT_THAT(failure(kTied, {"forwrd", "loss", {}, ""}), HasSubstr("did you mean 'forward'"));
-  EXPECT_THAT(failure(kTied, {"", "y", {}, ""}), HasSubstr("f64[4, 2]; a gradient needs a float scalar"));
+  EXPECT_THAT(failure(kTied, {"", "y", {}, ""}),
+              HasSubstr("f64[4, 2]; a gradient needs a float scalar"));
   EXPECT_THAT(failure(kTied, {"", "loss", {"@x"}, ""}), HasSubstr("no parameter or input '@x'"));
-  EXPECT_THAT(failure(kTied, {"", "loss", {"i"}, ""}), HasSubstr("'i' has type i32[4]; only floats"));
+  EXPECT_THAT(failure(kTied, {"", "loss", {"i"}, ""}),
+              HasSubstr("'i' has type i32[4]; only floats"));
   EXPECT_THAT(failure(kTied, {"", "loss", {"w", "@w"}, ""}), HasSubstr("'grad.w' twice"));
   EXPECT_THAT(failure(kTied, {"", "loss", {}, "adamm"}), HasSubstr("no optimizer 'adamm'"));
   EXPECT_THAT(failure(kTied, {"", "loss", {"%x"}, "sgd"}), HasSubstr("no parameter for sgd"));
@@ -225,6 +236,9 @@ TEST(TrainStep, TakenNamesAreErrors) {
   std::string step = kLine;
   step.insert(step.find("  state"), "  state @optimizer.step: i32[] = zeros\n");
   EXPECT_THAT(failure(step, {"", "loss", {}, "sgd"}), HasSubstr("@optimizer.step already exists"));
+  std::string twice = kLine;
+  twice.replace(twice.find("update @calls = %n"), 18, "update @a = %loss");
+  EXPECT_THAT(failure(twice, {"", "loss", {}, "sgd"}), HasSubstr("@a is updated by"));
   std::string rate = kLine;
   rate.replace(rate.find("%x: f64[]"), 9, "%x: f64[], %lr: f64[]");
   EXPECT_THAT(failure(rate, {"", "loss", {}, "sgd"}), HasSubstr("takes an input 'lr'"));

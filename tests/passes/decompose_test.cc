@@ -21,9 +21,7 @@ struct Case {
   TensorMap inputs;
 };
 
-Tensor odd_numbers() {
-  return reals({9}, {-kInf, -800, -2.5, -0.0, 0, 0.7, 3, 900, kNan});
-}
+Tensor odd_numbers() { return reals({9}, {-kInf, -800, -2.5, -0.0, 0, 0.7, 3, 900, kNan}); }
 
 Tensor rows() {
   Tensor x = spread_reals({5, 4});
@@ -36,10 +34,9 @@ Tensor rows() {
 
 std::vector<Case> elementwise_cases() {
   std::vector<Case> cases;
-  for (const char* line :
-       {"clamp %x {min = -1.0, max = 2.0}", "sign %x", "ceil %x", "sigmoid %x", "softplus %x",
-        "relu %x", "gelu %x {approximate = \"none\"}", "gelu %x {approximate = \"tanh\"}",
-        "silu %x", "is_finite %x"}) {
+  for (const char* line : {"clamp %x {min = -1.0, max = 2.0}", "sign %x", "ceil %x", "sigmoid %x",
+                           "softplus %x", "relu %x", "gelu %x {approximate = \"none\"}",
+                           "gelu %x {approximate = \"tanh\"}", "silu %x", "is_finite %x"}) {
     cases.push_back({"%x: f64[N]", "out", line, {{"x", odd_numbers()}}});
   }
   Tensor shifted = odd_numbers();
@@ -75,12 +72,14 @@ std::vector<Case> row_cases() {
     cases.push_back({"%x: f64[5, 4]", "out", line, {{"x", rows()}}});
     cases.push_back({"%x: f64[B, T]", "out", line, {{"x", spread_reals({3, 0})}}});
   }
-  cases.push_back({"%x: f64[2], %y: f64[]", "out", "global_norm %x, %y",
+  cases.push_back({"%x: f64[2], %y: f64[]",
+                   "out",
+                   "global_norm %x, %y",
                    {{"x", spread_reals({2})}, {"y", reals({}, {-3})}}});
-  TensorMap norm = {{"x", spread_reals({2, 3, 5})},
-                    {"g", spread_reals({5}, 2)},
-                    {"b", spread_reals({5}, 3)}};
-  cases.push_back({"%x: f64[B, 3, D], %g: f64[D], %b: f64[D]", "out", "layer_norm %x, %g, %b", norm});
+  TensorMap norm = {
+      {"x", spread_reals({2, 3, 5})}, {"g", spread_reals({5}, 2)}, {"b", spread_reals({5}, 3)}};
+  cases.push_back(
+      {"%x: f64[B, 3, D], %g: f64[D], %b: f64[D]", "out", "layer_norm %x, %g, %b", norm});
   norm.erase("b");
   cases.push_back({"%x: f64[B, 3, D], %g: f64[D]", "out", "rms_norm %x, %g {eps = 0.1}", norm});
   TensorMap loss = {{"x", spread_reals({4, 3})}, {"t", integers({4}, {2, -1, 0, 1})}};
@@ -90,9 +89,13 @@ std::vector<Case> row_cases() {
         "focal %x, %t {ignore_index = -1}", "focal %x, %t {gamma = 0.5, ignore_index = -1}"}) {
     cases.push_back({"%x: f64[B, V], %t: i32[B]", "out", line, loss});
   }
-  cases.push_back({"%x: f64[B, 3], %y: f64[B, 3]", "out", "mse %x, %y",
+  cases.push_back({"%x: f64[B, 3], %y: f64[B, 3]",
+                   "out",
+                   "mse %x, %y",
                    {{"x", spread_reals({4, 3})}, {"y", spread_reals({4, 3}, 2)}}});
-  cases.push_back({"%x: f64[], %y: f64[]", "out", "mse %x, %y",
+  cases.push_back({"%x: f64[], %y: f64[]",
+                   "out",
+                   "mse %x, %y",
                    {{"x", reals({}, {1})}, {"y", reals({}, {3})}}});
   return cases;
 }
@@ -101,7 +104,8 @@ std::vector<Case> index_cases() {
   std::vector<Case> cases;
   Tensor indices = integers({2, 2}, {0, 3, -1, 4}, DType::i64);
   for (const char* dtype : {"f32", "i32", "bool"}) {
-    cases.push_back({"%i: i64[2, 2]", "out",
+    cases.push_back({"%i: i64[2, 2]",
+                     "out",
                      "one_hot %i {depth = 4, dtype = " + std::string(dtype) + "}",
                      {{"i", indices}}});
   }
@@ -112,26 +116,30 @@ std::vector<Case> index_cases() {
     cases.push_back({symbolic, "out", "causal_mask {" + text + "}", sizes});
     cases.push_back({symbolic, "out", "window_mask {" + text + ", before = 1, after = 0}", sizes});
   }
-  cases.push_back({symbolic, "out",
-                   "window_mask {rows = 3, cols = 4, before = 9000000000, after = 1}", sizes});
-  cases.push_back({"%n: i32[3]", "out", "padding_mask %n {size = 4}",
-                   {{"n", integers({3}, {0, 2, 9})}}});
-  cases.push_back({"%x: f64[B, H, 6, 2]", "out", "patches %x {size = [2, 3], stride = [1, 2]}",
+  cases.push_back(
+      {symbolic, "out", "window_mask {rows = 3, cols = 4, before = 9000000000, after = 1}", sizes});
+  cases.push_back(
+      {"%n: i32[3]", "out", "padding_mask %n {size = 4}", {{"n", integers({3}, {0, 2, 9})}}});
+  cases.push_back({"%x: f64[B, H, 6, 2]",
+                   "out",
+                   "patches %x {size = [2, 3], stride = [1, 2]}",
                    {{"x", spread_reals({2, 5, 6, 2})}}});
-  cases.push_back({"%x: i8[1, 4, 4, 1]", "out", "patches %x {size = [2, 2], stride = [2, 2]}",
+  cases.push_back({"%x: i8[1, 4, 4, 1]",
+                   "out",
+                   "patches %x {size = [2, 2], stride = [2, 2]}",
                    {{"x", integers({1, 4, 4, 1}, std::vector<int64_t>(16, 7), DType::i8)}}});
-  cases.push_back({"%x: f64[B, 4, 2, 12]", "out",
+  cases.push_back({"%x: f64[B, 4, 2, 12]",
+                   "out",
                    "fold_patches %x {size = [2, 3], stride = [1, 2], height = 5, width = 6}",
                    {{"x", spread_reals({2, 4, 2, 12})}}});
   return cases;
 }
 
 std::vector<Case> optimizer_cases() {
-  TensorMap inputs = {{"p", spread_reals({3})},      {"g", spread_reals({3}, 2)},
-                      {"m", spread_reals({3}, 3)},   {"v", reals({3}, {0.1, 0, 2})},
-                      {"lr", reals({}, {0.01})},     {"step", integers({}, {3})}};
-  std::string moments =
-      "%p: f64[3], %g: f64[3], %m: f64[3], %v: f64[3], %lr: f64[], %step: i32[]";
+  TensorMap inputs = {{"p", spread_reals({3})},    {"g", spread_reals({3}, 2)},
+                      {"m", spread_reals({3}, 3)}, {"v", reals({3}, {0.1, 0, 2})},
+                      {"lr", reals({}, {0.01})},   {"step", integers({}, {3})}};
+  std::string moments = "%p: f64[3], %g: f64[3], %m: f64[3], %v: f64[3], %lr: f64[], %step: i32[]";
   TensorMap momentum = inputs;
   momentum.erase("v");
   momentum.erase("step");

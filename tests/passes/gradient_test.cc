@@ -22,7 +22,8 @@ TEST(Gradient, ProdWithNoOneAndTwoZeros) {
 }
 
 TEST(Gradient, OnlyTheLastOfEqualScatterIndicesHasAGradient) {
-  std::string text = R"(graph @f(%x: f64[2, 4], %i: i32[3], %u: f64[2, 3], %w: f64[2, 4]) -> (loss) {
+  std::string text =
+      R"(graph @f(%x: f64[2, 4], %i: i32[3], %u: f64[2, 3], %w: f64[2, 4]) -> (loss) {
   %y = scatter %x, %i, %u {axis = 1}
   %s = mul %y, %w
   %loss = sum %s {axes = [0, 1]}
@@ -92,8 +93,9 @@ TEST(Gradient, StridedSlicesWithAndWithoutLeftover) {
   for (const SliceCase& c : cases) {
     bool symbolic = c.limits.find('N') != std::string::npos;
     std::string dim = symbolic ? "N" : std::to_string(c.size);
-    std::string text = "graph @f(%x: f64[" + dim + "]) -> (loss) {\n  %y = slice %x {starts = " +
-                       c.starts + ", limits = " + c.limits + ", strides = " + c.strides + "}\n" +
+    std::string text = "graph @f(%x: f64[" + dim +
+                       "]) -> (loss) {\n  %y = slice %x {starts = " + c.starts +
+                       ", limits = " + c.limits + ", strides = " + c.strides + "}\n" +
                        "  %q = mul %y, %y\n  %loss = sum %q {axes = [0]}\n  return %loss\n}";
     check_gradients(text, {{"x", spread_reals({c.size})}});
   }
@@ -124,11 +126,10 @@ TEST(Gradient, PadWithInterior) {
 }
 
 TEST(Gradient, MatmulSumsOverBroadcastBatches) {
-  for (const std::string& types :
-       {std::string("%x: f64[2, 1, 3, 4], %y: f64[5, 4, 2]"),
-        std::string("%x: f64[2, 5, 3, 4], %y: f64[4, 2]"),
-        std::string("%x: f64[3, 4], %y: f64[2, 5, 4, 2]"),
-        std::string("%x: f64[B, 1, 3, 4], %y: f64[1, 5, 4, 2]")}) {
+  for (const std::string& types : {std::string("%x: f64[2, 1, 3, 4], %y: f64[5, 4, 2]"),
+                                   std::string("%x: f64[2, 5, 3, 4], %y: f64[4, 2]"),
+                                   std::string("%x: f64[3, 4], %y: f64[2, 5, 4, 2]"),
+                                   std::string("%x: f64[B, 1, 3, 4], %y: f64[1, 5, 4, 2]")}) {
     std::string text = "graph @f(" + types + R"() -> (loss) {
   %z = matmul %x, %y
   %q = mul %z, %z
@@ -141,7 +142,8 @@ TEST(Gradient, MatmulSumsOverBroadcastBatches) {
     int seed = 1;
     for (Value input : module.graphs[0].inputs()) {
       std::vector<int64_t> shape;
-      for (const Dim& d : module.graphs[0].type(input).shape) shape.push_back(*d.evaluate({{"B", 2}}));
+      for (const Dim& d : module.graphs[0].type(input).shape)
+        shape.push_back(*d.evaluate({{"B", 2}}));
       inputs[module.graphs[0].input_name(input)] = spread_reals(shape, seed++);
     }
     check_gradients(text, inputs);
@@ -178,10 +180,11 @@ TEST(Gradient, CrossEntropyWithSmoothingAndIgnoredTargets) {
 
 TEST(Gradient, FocalForGammasAroundOne) {
   for (const char* gamma : {"0.0", "0.5", "1.0", "2.0"}) {
-    std::string text = "graph @f(%x: f64[3, 4], %t: i64[3]) -> (loss) {\n  %l = focal %x, %t {gamma = " +
-                       std::string(gamma) + "}\n  %loss = sum %l {axes = [0]}\n  return %loss\n}";
-    check_gradients(text, {{"x", spread_reals({3, 4})},
-                           {"t", integers({3}, {1, -100, 3}, DType::i64)}});
+    std::string text =
+        "graph @f(%x: f64[3, 4], %t: i64[3]) -> (loss) {\n  %l = focal %x, %t {gamma = " +
+        std::string(gamma) + "}\n  %loss = sum %l {axes = [0]}\n  return %loss\n}";
+    check_gradients(text,
+                    {{"x", spread_reals({3, 4})}, {"t", integers({3}, {1, -100, 3}, DType::i64)}});
   }
 }
 

@@ -66,8 +66,8 @@ inline void expect_near(const Tensor& actual, const Tensor& expected, double tol
     double a = actual.at(i);
     double e = expected.at(i);
     if (std::isnan(e) || std::isinf(e)) {
-      EXPECT_TRUE(a == e || (std::isnan(a) && std::isnan(e))) << what << "[" << i << "]: " << a
-                                                              << " instead of " << e;
+      EXPECT_TRUE(a == e || (std::isnan(a) && std::isnan(e)))
+          << what << "[" << i << "]: " << a << " instead of " << e;
     } else {
       EXPECT_NEAR(a, e, tolerance * std::max(1.0, std::abs(e))) << what << "[" << i << "]";
     }

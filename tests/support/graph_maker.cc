@@ -134,7 +134,7 @@ Value GraphMaker::any(DTypeSet set, size_t min_rank, double max_bound) {
   return tame(*found, max_bound);
 }
 
-std::optional<Value> GraphMaker::adapt(const Type& wanted) {
+std::optional<Value> GraphMaker::adapt(Type wanted) {
   std::vector<Value> reshaped;
   std::vector<Value> cast;
   std::vector<Value> stretched;
@@ -165,7 +165,7 @@ std::optional<Value> GraphMaker::adapt(const Type& wanted) {
   return std::nullopt;
 }
 
-Value GraphMaker::of_type(const Type& wanted) {
+Value GraphMaker::of_type(Type wanted) {
   std::vector<Value> choices;
   for (Value value : pool_) {
     if (same_type(type(value), wanted, dims())) choices.push_back(value);
@@ -175,7 +175,7 @@ Value GraphMaker::of_type(const Type& wanted) {
   return tame(found ? *found : leaf(wanted), kAnyBound);
 }
 
-Value GraphMaker::fitting(const Shape& wanted, DType dtype) {
+Value GraphMaker::fitting(Shape wanted, DType dtype) {
   std::vector<Value> choices;
   for (Value value : pool_) {
     if (type(value).dtype != dtype) continue;

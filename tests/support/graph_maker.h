@@ -66,22 +66,24 @@ class GraphMaker {
   // The same for a value that only its maker may use, such as one with infinities.
   Value emit_private(Op op, std::vector<Value> operands, Attrs attrs = {});
 
+  // Types and sizes are taken by value: they are often those of a node, which the next one moves.
+
   // Leaves.
-  Value leaf(const Type& type);
-  Value input(const Type& type, double bound);
-  Value private_input(const Type& type, double bound);  // only its maker may use it
-  Value storage(Storage::Kind kind, const Type& type, Init init, double bound);  // of fixed size
+  Value leaf(Type type);
+  Value input(Type type, double bound);
+  Value private_input(Type type, double bound);  // only its maker may use it
+  Value storage(Storage::Kind kind, Type type, Init init, double bound);  // of fixed size
   Value scalar(double value, DType dtype);
-  Value full(double value, const Type& type);
+  Value full(double value, Type type);
 
   // Values to compute with: some that are there, made to fit, or new leaves.
   Value any(DTypeSet set, size_t min_rank = 0, double max_bound = kAnyBound);
-  Value of_type(const Type& type);                 // of exactly this type
-  Value partner(Value value);                      // broadcasts with it, of the same element type
-  Value fitting(const Shape& shape, DType dtype);  // broadcasts with the shape
-  std::pair<Value, Value> pair(DTypeSet set);      // the two operands of an elementwise op
+  Value of_type(Type type);                 // of exactly this type
+  Value partner(Value value);               // broadcasts with it, of the same element type
+  Value fitting(Shape shape, DType dtype);  // broadcasts with the shape
+  std::pair<Value, Value> pair(DTypeSet set);  // the two operands of an elementwise op
   // Indices into an axis of this size, as i32 or i64.
-  Value indices(const Dim& size, const std::optional<Shape>& shape = {});
+  Value indices(Dim size, std::optional<Shape> shape = {});
 
   // Operands that a function asks for. All but `small` leave what already fits as it is.
   Value tame(Value value, double max_bound);  // |x| <= max_bound
@@ -100,10 +102,10 @@ class GraphMaker {
   Fact fact_of(const Node& node, std::optional<double> bound) const;
   void decorate(Node& node);
   Value append(Op op, std::vector<Value> operands, Attrs attrs, std::optional<double> bound);
-  Value real_leaf(const Type& type);
-  Value constant_of(const Type& type);
+  Value real_leaf(Type type);
+  Value constant_of(Type type);
   std::optional<Value> find(const std::vector<Value>& choices);
-  std::optional<Value> adapt(const Type& type);
+  std::optional<Value> adapt(Type type);
   std::optional<Value> known_indices(const Dim& size, const std::optional<Shape>& shape);
   void add_states();
   void add_loss();

@@ -68,7 +68,9 @@ GraphMaker::GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss)
     vocabulary_.emplace_back(kConstantSizes[static_cast<size_t>(below(std::size(kConstantSizes)))]);
   }
   const DType trained = random_dtype(set_of(DType::f32) | set_of(DType::f64));
-  leaf({DType::f32, random_shape(2, 3)});
+  Shape shape = random_shape(1, 2);
+  shape.insert(shape.begin(), vocabulary_[static_cast<size_t>(below(2))]);
+  input({DType::f32, shape}, kBell);
   storage(Storage::param, {trained, {Dim(between(2, 3)), Dim(between(2, 5))}}, {Init::normal, 1.0},
           kBell);
 }
@@ -107,19 +109,19 @@ DType GraphMaker::random_dtype(DTypeSet set) {
   return one_of(choices);
 }
 
-Value GraphMaker::private_input(const Type& type, double bound) {
+Value GraphMaker::private_input(Type type, double bound) {
   Value value = graph_.add_input(cat("x", inputs_++), type);
   facts_[value] = {bound, true, {}};
   return value;
 }
 
-Value GraphMaker::input(const Type& type, double bound) {
+Value GraphMaker::input(Type type, double bound) {
   Value value = private_input(type, bound);
   keep(value);
   return value;
 }
 
-Value GraphMaker::storage(Storage::Kind kind, const Type& type, Init init, double bound) {
+Value GraphMaker::storage(Storage::Kind kind, Type type, Init init, double bound) {
   std::string name = cat(kind == Storage::param ? "w" : "state", storages_++);
   module_.storage.push_back({kind, name, type, init});
   Value value = graph_.read_param(name, type);
@@ -128,7 +130,7 @@ Value GraphMaker::storage(Storage::Kind kind, const Type& type, Init init, doubl
   return value;
 }
 
-Value GraphMaker::full(double value, const Type& type) {
+Value GraphMaker::full(double value, Type type) {
   Numbers numbers;
   if (is_float(type.dtype)) {
     numbers.values = std::vector<double>{value};
@@ -142,7 +144,7 @@ Value GraphMaker::full(double value, const Type& type) {
 
 Value GraphMaker::scalar(double value, DType dtype) { return full(value, {dtype, {}}); }
 
-Value GraphMaker::constant_of(const Type& type) {
+Value GraphMaker::constant_of(Type type) {
   // Mostly the numbers that rules look for.
   static const std::vector<double> reals = {0, 1, -1, 0.5, 2, 2, 1, 0, 0.7, -1.3, 3};
   static const std::vector<double> integers = {0, 1, 2, 3, 5, 1, 0};
@@ -167,7 +169,7 @@ Value GraphMaker::constant_of(const Type& type) {
   return value;
 }
 
-Value GraphMaker::real_leaf(const Type& type) {
+Value GraphMaker::real_leaf(Type type) {
   bool fixed = element_count(type.shape).is_constant();
   if (!fixed || chance(0.4)) return input(type, kBell);
   static const std::vector<Init> inits = {{Init::normal, 1.0},   {Init::uniform, 2.0},
@@ -178,7 +180,7 @@ Value GraphMaker::real_leaf(const Type& type) {
   return storage(state ? Storage::state : Storage::param, type, one_of(inits), kBell);
 }
 
-Value GraphMaker::leaf(const Type& type) {
+Value GraphMaker::leaf(Type type) {
   if (chance(0.2)) return constant_of(type);
   if (is_float(type.dtype)) return real_leaf(type);
   bool counts = is_integer(type.dtype) && !type.shape.empty() && chance(0.3);
@@ -246,7 +248,7 @@ std::optional<Value> GraphMaker::known_indices(const Dim& size, const std::optio
   return find(choices);
 }
 
-Value GraphMaker::indices(const Dim& size, const std::optional<Shape>& wanted) {
+Value GraphMaker::indices(Dim size, std::optional<Shape> wanted) {
   if (std::optional<Value> known = known_indices(size, wanted); known && chance(0.7)) return *known;
   Type type{chance(0.7) ? DType::i32 : DType::i64, wanted ? *wanted : random_shape(0, 1)};
   if (size.is_constant() && chance(0.3)) {

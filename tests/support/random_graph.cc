@@ -28,6 +28,20 @@ std::vector<int64_t> every_axis(const Shape& shape) {
   return axes;
 }
 
+// Mostly in turn, so that a run of seeds uses all ops about equally often.
+int64_t in_turn(uint64_t seed, uint64_t i) {
+  constexpr uint64_t kStep = 37;   // neighbours in the table do not follow each other
+  constexpr uint64_t kStart = 13;  // about as many as a graph takes
+  return static_cast<int64_t>((seed * kStart + i) * kStep % kOpCount);
+}
+
+bool shares(const Graph& graph) {
+  std::vector<std::vector<uint32_t>> uses = count_uses(graph);
+  return std::ranges::any_of(uses, [](const std::vector<uint32_t>& results) {
+    return std::ranges::any_of(results, [](uint32_t count) { return count > 1; });
+  });
+}
+
 }  // namespace
 
 // State that the graph does not compute with otherwise: a copy kept for the next call.
@@ -91,10 +105,15 @@ Module random_module(uint64_t seed, const RandomOptions& options) {
   module.name = cat("random.", seed);
   Graph graph("forward");
   GraphMaker m(module, graph, seed, options.loss);
-  int target = static_cast<int>(m.between(options.min_ops, options.max_ops - kReserve));
-  // Most Transformers are made of these.
-  if (m.chance(0.8)) make_matmul(m);
-  while (m.op_count() < target) kMakers[m.below(kOpCount)](m);
+  auto size = [&] { return m.between(options.min_ops, options.max_ops - kReserve); };
+  const int64_t target = std::max(size(), size());
+  // What every graph has.
+  make_matmul(m);
+  make_transpose(m);
+  make_sum(m);
+  for (uint64_t i = 0; m.op_count() < target || !shares(graph); ++i) {
+    kMakers[m.chance(0.3) ? m.below(kOpCount) : in_turn(seed, i)](m);
+  }
   m.finish();
   module.graphs.push_back(std::move(graph));
   return module;

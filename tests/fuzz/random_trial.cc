@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/random_trial.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "ir/oracle/oracle.h"
+#include "ir/serial/serial.h"
+#include "ir/support/file.h"
+#include "ir/text/text.h"
+#include "passes/decompose.h"
+#include "passes/sample_inputs.h"
+#include "passes/verify_passes.h"
+#include "tests/fuzz/widen.h"
+#include "tests/support/shrink.h"
+
+namespace weft {
+namespace {
+
+constexpr double kTolerance = 1e-9;  // of each tensor's largest element
+
+using Outcome = std::optional<TrialFailure>;
+using Results = std::map<std::string, OracleResult>;
+
+// While it lives a broken invariant is an exception, so that the module which breaks it can be shrunk.
+class CatchChecks {
+ public:
+  CatchChecks() {
+    set_check_handler([](std::string_view message) { throw std::runtime_error(std::string(message)); });
+  }
+  ~CatchChecks() { set_check_handler(nullptr); }
+  CatchChecks(const CatchChecks&) = delete;
+  CatchChecks& operator=(const CatchChecks&) = delete;
+};
+
+Outcome failed(std::string stage, const Diagnostics& diagnostics) {
+  return TrialFailure{std::move(stage), render(diagnostics)};
+}
+
+GradRequest grad_request(const Module& module) {
+  GradRequest request{"forward", "loss", {}, ""};
+  for (const Storage& entry : module.storage) {
+    if (entry.kind == Storage::param) request.wrt.push_back("@" + entry.name);
+  }
+  const Graph& graph = *module.find_graph("forward");
+  for (Value input : graph.inputs()) {
+    if (is_float(graph.type(input).dtype)) request.wrt.push_back("%" + graph.input_name(input));
+  }
+  return request;
+}
+
+Outcome check_forms(const Module& module) {
+  const std::string text = print(module);
+  Result<Module> parsed = parse("random.weft", text);
+  if (!parsed.ok()) return failed("text", parsed.diagnostics());
+  if (print(*parsed) != text) return TrialFailure{"text", "printed again:\n" + print(*parsed)};
+  Result<Module> read = read_binary("random.weftb", write_binary(module));
+  if (!read.ok()) return failed("binary", read.diagnostics());
+  if (print(*read) != text) return TrialFailure{"binary", "read back:\n" + print(*read)};
+  return std::nullopt;
+}
+
+Outcome check_finite(const std::string& graph, const TensorMap& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    auto finite = [](double element) { return std::isfinite(element); };
+    if (std::ranges::all_of(tensor.reals, finite)) continue;
+    return TrialFailure{"finite", cat(name, " of @", graph, " has a NaN or an infinity")};
+  }
+  return std::nullopt;
+}
+
+// The numbers that a module is tried on, and what it made of them.
+class Runner {
+ public:
+  Runner(const Module& module, const Trial& trial) : trial_(trial), expected_module_(module) {}
+
+  Outcome run() {
+    const Graph& forward = *expected_module_.find_graph("forward");
+    Result<TensorMap> inputs = sample_inputs(expected_module_, forward, trial_.sizes, trial_.seed);
+    if (!inputs.ok()) return failed("inputs", inputs.diagnostics());
+    inputs_ = *inputs;
+    Result<TensorMap> storage = initial_values(expected_module_, nullptr, trial_.seed, trial_.sizes);
+    if (!storage.ok()) return failed("inputs", storage.diagnostics());
+    storage_ = *storage;
+    for (const Graph& graph : expected_module_.graphs) {
+      Result<OracleResult> result =
+          run_oracle(expected_module_, graph, inputs_, storage_, trial_.sizes);
+      if (!result.ok()) return failed("run", result.diagnostics());
+      if (Outcome bad = check_finite(graph.name(), result->outputs)) return bad;
+      if (Outcome bad = check_finite(graph.name(), result->updates)) return bad;
+      expected_[graph.name()] = *std::move(result);
+    }
+    return std::nullopt;
+  }
+
+  // What another module makes of the same numbers.
+  Outcome compare(const std::string& stage, const Module& other) const {
+    if (Status status = verify(other); !status.ok()) return failed(stage, status.diagnostics());
+    for (const auto& [name, expected] : expected_) {
+      const Graph* graph = other.find_graph(name);
+      if (graph == nullptr) return TrialFailure{stage, cat("graph @", name, " is gone")};
+      Result<OracleResult> result = run_oracle(other, *graph, inputs_, storage_, trial_.sizes);
+      if (!result.ok()) return failed(stage, result.diagnostics());
+      if (auto difference = compare_results(expected, *result, kTolerance)) {
+        difference->pass = stage;
+        difference->graph = name;
+        return TrialFailure{stage, difference->str()};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const Trial& trial_;
+  const Module& expected_module_;
+  TensorMap inputs_;
+  TensorMap storage_;
+  Results expected_;
+};
+
+Outcome compare_pipeline(const Runner& runner, Module module, const std::string& stage,
+                         PassOptions pass) {
+  PipelineOptions options;
+  options.pass = std::move(pass);
+  auto records = run_pipeline(module, options);
+  if (!records.ok()) return failed(stage, records.diagnostics());
+  return runner.compare(stage, module);
+}
+
+// As the types are, a decomposition runs; in f64 it also gives the same numbers.
+Outcome compare_decomposed(const Module& module, const Trial& trial) {
+  Module narrow = module;
+  Result<bool> changed = decompose(narrow, {});
+  if (!changed.ok()) return failed("decompose", changed.diagnostics());
+  if (Status status = verify(narrow); !status.ok()) return failed("decompose", status.diagnostics());
+  if (Outcome bad = Runner(narrow, trial).run()) return TrialFailure{"decompose", bad->what};
+
+  const Module before = widen(module);
+  Runner runner(before, trial);
+  if (Outcome bad = runner.run()) return bad;
+  Module after = before;
+  changed = decompose(after, {});
+  if (!changed.ok()) return failed("decompose", changed.diagnostics());
+  return runner.compare("decompose", after);
+}
+
+Outcome try_unguarded(const Module& module, const Trial& trial) {
+  Module whole = module;
+  PassOptions with_grad = trial.pass;
+  if (trial.backward) {
+    with_grad.grad = grad_request(module);
+    Status status = add_backward(whole, *with_grad.grad);
+    if (!status.ok()) return failed("backward", status.diagnostics());
+  }
+  if (Status status = verify(whole); !status.ok()) return failed("verify", status.diagnostics());
+  if (Outcome bad = check_forms(whole)) return bad;
+  Runner runner(whole, trial);
+  if (Outcome bad = runner.run()) return bad;
+  if (Outcome bad = compare_pipeline(runner, whole, "pipeline", trial.pass)) return bad;
+  if (Outcome bad = compare_decomposed(whole, trial)) return bad;
+  if (!trial.backward) return std::nullopt;
+  // The gradients of the simplified graph are those of the graph as it was written.
+  return compare_pipeline(runner, module, "autodiff", with_grad);
+}
+
+// Smaller sizes, one symbol after the other.
+Trial shrink_sizes(const Module& module, Trial trial, const std::string& stage) {
+  for (auto& [symbol, size] : trial.sizes) {
+    const int64_t least = std::max<int64_t>(1, module.dims.bounds_of(Dim::symbol(symbol)).low);
+    for (int64_t smaller = least; smaller < size; ++smaller) {
+      Trial candidate = trial;
+      candidate.sizes[symbol] = smaller;
+      Outcome outcome = try_module(module, candidate);
+      if (!outcome || outcome->stage != stage) continue;
+      size = smaller;
+      break;
+    }
+  }
+  return trial;
+}
+
+// Which pass, and which rule of it.
+std::string culprit(const Module& module, const Trial& trial) {
+  VerifyOptions options{"", trial.sizes, trial.seed, trial.pass, kTolerance};
+  if (trial.backward) options.pass.grad = grad_request(module);
+  Result<VerifyReport> report = verify_passes(module, options);
+  if (!report.ok()) return "weft verify: " + render(report.diagnostics());
+  return report->ok() ? "weft verify finds nothing" : report->difference->str();
+}
+
+}  // namespace
+
+std::optional<TrialFailure> try_module(const Module& module, const Trial& trial) {
+  CatchChecks guard;
+  try {
+    return try_unguarded(module, trial);
+  } catch (const std::runtime_error& broken) {
+    return TrialFailure{"invariant", broken.what()};
+  }
+}
+
+std::string report_failure(const Module& module, const Trial& trial, const TrialFailure& failure) {
+  auto fails = [&](const Module& candidate) {
+    bool has_loss = std::ranges::any_of(candidate.find_graph("forward")->outputs,
+                                        [](const Output& output) { return output.name == "loss"; });
+    if (trial.backward && !has_loss) return false;
+    Outcome outcome = try_module(candidate, trial);
+    return outcome && outcome->stage == failure.stage;
+  };
+  Module small = shrink(module, fails);
+  Trial tried = shrink_sizes(small, trial, failure.stage);
+  std::string message = cat("seed ", trial.seed, ", ", failure.stage, ": ", failure.what, "\n");
+  if (Outcome outcome = try_module(small, tried)) message += "shrunk: " + outcome->what + "\n";
+  for (const auto& [symbol, size] : tried.sizes) message += cat(symbol, " = ", size, "; ");
+  if (failure.stage == "pipeline" || failure.stage == "autodiff") {
+    CatchChecks guard;
+    try {
+      message += culprit(small, tried);
+    } catch (const std::runtime_error& broken) {
+      message += broken.what();
+    }
+  }
+  const std::string path = cat(testing::TempDir(), "random_", trial.seed, ".weft");
+  Status written = write_file(path, print(small));
+  message += cat("\n", written.ok() ? path : render(written.diagnostics()), "\n", print(small));
+  return message;
+}
+
+}  // namespace weft
