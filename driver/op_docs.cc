@@ -54,7 +54,7 @@ std::string ops_markdown() {
   for (const OpInfo& op : all_ops()) {
     if (op.has(kStructural)) continue;
     out += "\n## " + std::string(op.name) + "\n\n    " + signature(op) + "\n\n" +
-           std::string(op.meaning) + "\n" + facts(op) + "\n";
+           std::string(op.meaning) + "\n\n" + facts(op) + "\n";
   }
   return out;
 }

@@ -37,8 +37,8 @@ void ModelBuilder::fail(Error&& error) {
   std::string place;
   if (!module_.graphs.empty()) place = "in graph @" + module_.graphs.back().name();
   if (!path_.empty()) place += (place.empty() ? "in " : ", ") + path_;
-  if (!place.empty()) std::move(error).note({}, place);
   errors_ = std::move(error).take();
+  if (!place.empty()) errors_.back().notes.push_back({{}, place});
 }
 
 bool ModelBuilder::check_name(std::string_view what, const std::string& name) {

@@ -26,8 +26,9 @@ Var layer_norm(const Var& x, const std::string& name, double eps) {
   ModelBuilder& m = *x.builder();
   Scope scope = m.scope(name);
   Type type{x.dtype(), {x.dim(-1)}};
-  return weft::layer_norm(x, m.param("gain", type, {Init::ones}),
-                          m.param("bias", type, {Init::zeros}), eps);
+  Var gain = m.param("gain", type, {Init::ones});  // in this order in the module
+  Var bias = m.param("bias", type, {Init::zeros});
+  return weft::layer_norm(x, gain, bias, eps);
 }
 
 Var dropout(const Var& x, double rate) {

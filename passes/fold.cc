@@ -63,7 +63,9 @@ std::optional<Value> emit_constant(Match& m, const Tensor& tensor) {
   auto exact = [dtype](double value) { return round_to(dtype, value) == value; };
   if (tensor.size() == 0 || !std::ranges::all_of(tensor.reals, exact)) return std::nullopt;
   auto numbers = [](auto values) {
-    auto differs = [&](auto v) { return !(Numbers{std::vector{v}} == Numbers{std::vector{values[0]}}); };
+    auto differs = [&](auto v) {
+      return !(Numbers{std::vector{v}} == Numbers{std::vector{values[0]}});
+    };
     if (std::ranges::none_of(values, differs)) values.resize(1);
     return Numbers{std::move(values)};
   };

@@ -13,6 +13,9 @@ namespace {
 // Both are far beyond what sound rules need; they end an endless quarrel between two rules.
 constexpr int kMaxRounds = 64;
 constexpr int kMaxChain = 64;
+// What merged from more places than this is not from any of them; passing all on at each rewrite
+// would take quadratic time.
+constexpr size_t kMaxOrigins = 256;
 
 const Numbers* one_number(const Node& node) {
   if (node.op != Op::constant) return nullptr;
@@ -25,7 +28,8 @@ double as_double(const Numbers& numbers) {
 }
 
 bool commutes(const Pattern& pattern) {
-  return pattern.args.size() == 2 && pattern.ops.size() == 1 && info(pattern.ops[0]).has(kCommutative);
+  return pattern.args.size() == 2 && pattern.ops.size() == 1 &&
+         info(pattern.ops[0]).has(kCommutative);
 }
 
 uint32_t count_commuting(const Pattern& pattern) {
@@ -71,7 +75,7 @@ class Matcher {
     }
     if (pattern.kind == Pattern::kOp) {
       if (!node(pattern, found)) return false;
-      consumed_ = unite(consumed_, found.origin);
+      if (found.origin.size() <= kMaxOrigins) consumed_ = unite(consumed_, found.origin);
     }
     if (!pattern.slot) return true;
     std::optional<Value>& bound = match_.slots_[pattern.slot->index];
@@ -202,6 +206,7 @@ class Rewriter {
     std::optional<std::vector<Value>> result;
     for (int link = 0; link < kMaxChain; ++link) {
       if (root.instance != 0 || root.types.size() != 1) break;
+      size_t known = b.graph().nodes().size();
       auto [value, rule] = apply_first(b, root, used_once);
       if (rule == nullptr) break;
       ++applied_;
@@ -210,6 +215,7 @@ class Rewriter {
         options_.on_rewrite({rule->name, graph.name(), names_[index][0]});
       }
       result = {value};
+      if (value.node < known) break;  // it was tried when it came into being
       root = b.graph().node(value);
       used_once.clear();  // not known in the new graph until it is whole
     }

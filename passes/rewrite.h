@@ -36,10 +36,10 @@ struct Pattern {
 
   Kind kind = kVar;
   std::optional<Slot> slot;
-  double number = 0;          // kNumber
-  std::vector<Op> ops = {};   // kOp
-  std::vector<Pattern> args = {};  // kOp: one per operand; none: any operands. Commutative ops match
-                                   // in both orders.
+  double number = 0;               // kNumber
+  std::vector<Op> ops = {};        // kOp
+  std::vector<Pattern> args = {};  // kOp: one per operand; none: any operands. Commutative ops
+                                   // match in both orders.
 };
 
 // A match in progress of being replaced. Slots hold values of the new graph.
@@ -61,7 +61,9 @@ class Match {
   const DimFacts& facts() const { return out.module().dims; }
   // Nobody but the root uses its operand, as far as is known: rules that would compute something
   // twice otherwise ask this.
-  bool used_once(size_t operand) const { return operand < used_once_.size() && used_once_[operand]; }
+  bool used_once(size_t operand) const {
+    return operand < used_once_.size() && used_once_[operand];
+  }
 
   // Nothing if the node would not type-check (`neg` of unsigned numbers).
   std::optional<Value> emit(Op op, std::vector<Value> operands, Attrs attrs = {});
@@ -71,7 +73,8 @@ class Match {
   Value scalar(double value) { return out.scalar(value, dtype()); }
   // The root's shape filled with one number.
   Value full(double value) { return out.full(value, dtype(), shape()); }
-  // Emits a pattern of bound slots, numbers (of the root's element type) and ops without attributes.
+  // Emits a pattern of bound slots, numbers (of the root's element type) and ops without
+  // attributes.
   std::optional<Value> build(const Pattern& pattern);
 
  private:
@@ -99,10 +102,10 @@ struct Rule {
   std::string_view note = {};  // where NaN, infinity or -0 matter
 };
 
-// Applies rules, the first that fits, operands before users, until none fits; merges equal nodes and
-// drops dead ones. A replacement of another type than the root's is dropped (x + 0 may broadcast).
-// Reports each application to options.on_rewrite, stops at options.rewrite_limit, and leaves
-// deliberate recomputations (Node::instance) alone. Returns whether anything changed.
+// Applies rules, the first that fits, operands before users, until none fits; merges equal nodes
+// and drops dead ones. A replacement of another type than the root's is dropped (x + 0 may
+// broadcast). Reports each application to options.on_rewrite, stops at options.rewrite_limit, and
+// leaves deliberate recomputations (Node::instance) alone. Returns whether anything changed.
 bool rewrite(Module& module, std::span<const Rule* const> rules, const PassOptions& options);
 
 // The words in which rules are written.
@@ -110,21 +113,21 @@ namespace pattern {
 
 inline constexpr Slot x{0}, y{1}, z{2}, c{3}, d{4}, t{5};
 
-Pattern lit(double number);                                    // a constant of that number
-Pattern con(Slot var);                                         // a constant of one number
+Pattern lit(double number);  // a constant of that number
+Pattern con(Slot var);       // a constant of one number
 Pattern any_of(std::vector<Op> ops, std::vector<Pattern> args = {});
 
-#define OP(name, ...)                                \
-  template <class... Args>                           \
-  Pattern name(const Args&... args) {                \
-    return any_of({Op::name}, {Pattern(args)...});   \
+#define OP(name, ...)                              \
+  template <class... Args>                         \
+  Pattern name(const Args&... args) {              \
+    return any_of({Op::name}, {Pattern(args)...}); \
   }
 #include "ir/graph/ops.def"
 #undef OP
 
-Action take(Slot var);           // the bound value itself
-Action build(Pattern result);    // see Match::build
-Action fill(double number);      // the root's shape filled with a number
+Action take(Slot var);         // the bound value itself
+Action build(Pattern result);  // see Match::build
+Action fill(double number);    // the root's shape filled with a number
 
 }  // namespace pattern
 }  // namespace weft

@@ -9,8 +9,10 @@ namespace weft {
 namespace {
 
 // In order of preference: odd primes, then what divisibility may ask for.
-constexpr int64_t kSizes[] = {3, 5, 7, 11, 13, 17, 2, 4, 6, 8, 9, 10, 12, 14, 15, 16, 18, 20,
-                              21, 24, 28, 30, 32, 36, 40, 48, 64, 96, 128, 256, 512, 1024, 1, 0};
+constexpr int64_t kSizes[] = {3,  5,  7,  11, 13,  17,  9,   15,   21, 2,  4,  6,
+                              8,  10, 12, 14, 16,  18,  20,  24,   28, 30, 32, 36,
+                              40, 48, 64, 96, 128, 256, 512, 1024, 1,  0};
+constexpr size_t kPrimes = 6;
 constexpr int kMaxSteps = 20000;
 
 std::set<std::string> symbols_of(const Shape& shape) {
@@ -19,7 +21,32 @@ std::set<std::string> symbols_of(const Shape& shape) {
   return symbols;
 }
 
-// Every dim of the graph, in attributes too: none may be negative.
+// What must fit into what: differences that may not be negative.
+std::vector<Dim> room_left(const Graph& graph, const Node& node) {
+  auto size = [&](size_t operand, size_t along) {
+    return graph.type(node.operands[operand]).shape[along];
+  };
+  auto axis = [&] { return static_cast<size_t>(node.attrs.integer("axis")); };
+  std::vector<Dim> room;
+  switch (node.op) {
+    case Op::slice:
+      for (size_t i = 0; i < node.types[0].rank(); ++i) {
+        const Dim& limit = node.attrs.dims("limits")[i];
+        room.push_back(size(0, i) - limit);
+        room.push_back(limit - node.attrs.dims("starts")[i]);
+      }
+      break;
+    case Op::dynamic_slice: room.push_back(size(0, axis()) - node.attrs.dim("size")); break;
+    case Op::update_slice: room.push_back(size(0, axis()) - size(1, axis())); break;
+    case Op::top_k:
+      room.push_back(size(0, node.types[0].rank() - 1) - node.attrs.integer("k"));
+      break;
+    default: break;
+  }
+  return room;
+}
+
+// Dims that may not be negative: those of types and attributes, and what must fit.
 std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
   std::set<Dim> dims;
   auto insert = [&](const Dim& dim) {
@@ -28,6 +55,7 @@ std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
   for (const Storage& storage : module.storage) std::ranges::for_each(storage.type.shape, insert);
   for (const Node& node : graph.nodes()) {
     for (const Type& type : node.types) std::ranges::for_each(type.shape, insert);
+    std::ranges::for_each(room_left(graph, node), insert);
     for (const Attr& attr : node.attrs) {
       if (const Dim* dim = std::get_if<Dim>(&attr.value)) insert(*dim);
       if (const auto* list = std::get_if<std::vector<Dim>>(&attr.value)) {
@@ -57,7 +85,7 @@ class Search {
  private:
   bool choose(size_t index) {
     if (index == open_.size()) return true;
-    const std::string& symbol = open_[index];
+    std::string symbol = next();
     for (int64_t size : candidates(symbol, index)) {
       if (++steps_ > kMaxSteps) break;
       sizes_[symbol] = size;
@@ -67,22 +95,50 @@ class Search {
     return false;
   }
 
+  // What an equality says of a symbol, given the sizes so far.
+  std::vector<int64_t> said(const std::string& symbol) const {
+    std::vector<int64_t> sizes;
+    for (const auto& [left, right] : facts_.equalities) {
+      for (auto [side, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
+        if (side->as_symbol() != symbol) continue;
+        if (auto size = other->evaluate(sizes_)) sizes.push_back(*size);
+      }
+    }
+    return sizes;
+  }
+
+  bool one_side(const std::string& symbol) const {
+    return std::ranges::any_of(facts_.equalities, [&](const auto& equality) {
+      return equality.first.as_symbol() == symbol || equality.second.as_symbol() == symbol;
+    });
+  }
+
+  // First what follows from an equality, last what will follow from one.
+  std::string next() const {
+    std::vector<std::string> left;
+    for (const std::string& symbol : open_) {
+      if (!sizes_.contains(symbol)) left.push_back(symbol);
+    }
+    auto follows = [&](const std::string& symbol) { return !said(symbol).empty(); };
+    auto free = [&](const std::string& symbol) { return !one_side(symbol); };
+    auto found = std::ranges::find_if(left, follows);
+    if (found == left.end()) found = std::ranges::find_if(left, free);
+    return found == left.end() ? left.front() : *found;
+  }
+
   // Neighbouring symbols begin with different sizes.
   std::vector<int64_t> candidates(const std::string& symbol, size_t index) const {
-    constexpr size_t kPrimes = 6;
     std::vector<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
     std::rotate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(index % kPrimes),
                 sizes.begin() + kPrimes);
     DimFacts::Bounds bounds = facts_.bounds_of(Dim::symbol(symbol));
-    std::erase_if(sizes, [&](int64_t size) { return size < bounds.low || size > bounds.high; });
-    if (sizes.empty()) sizes.push_back(bounds.low);
-    // What an equality says comes first.
-    for (const auto& [left, right] : facts_.equalities) {
-      for (auto [side, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
-        if (side->as_symbol() != symbol) continue;
-        if (auto size = other->evaluate(sizes_)) sizes.insert(sizes.begin(), *size);
-      }
+    for (int64_t offset : {0, 1, 2, 3}) {
+      if (bounds.low <= bounds.high - offset) sizes.push_back(bounds.low + offset);
     }
+    std::erase_if(sizes, [&](int64_t size) { return size < bounds.low || size > bounds.high; });
+    std::ranges::stable_partition(sizes, [](int64_t size) { return size > 1 && size % 2 == 1; });
+    std::vector<int64_t> first = said(symbol);
+    sizes.insert(sizes.begin(), first.begin(), first.end());
     return sizes;
   }
 

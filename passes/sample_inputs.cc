@@ -56,8 +56,7 @@ class Ranges {
       case Op::scatter:
       case Op::scatter_add:
       case Op::take_along_axis:
-      case Op::add_along_axis:
-        return need(node, 1, {0, size(node.operands[0], axis()) - 1});
+      case Op::add_along_axis: return need(node, 1, {0, size(node.operands[0], axis()) - 1});
       case Op::cross_entropy:
       case Op::focal: return need(node, 1, {0, size(node.operands[0], -1) - 1});
       case Op::dynamic_slice: {
@@ -65,8 +64,7 @@ class Ranges {
         return need(node, 1, {0, size(node.operands[0], axis()) - taken});
       }
       case Op::update_slice:
-        return need(node, 2,
-                    {0, size(node.operands[0], axis()) - size(node.operands[1], axis())});
+        return need(node, 2, {0, size(node.operands[0], axis()) - size(node.operands[1], axis())});
       case Op::one_hot:
         return need(node, 0, {0, node.attrs.dim("depth").evaluate(dims_).value_or(1) - 1});
       case Op::padding_mask:
@@ -147,7 +145,8 @@ Status fill(Tensor& tensor, Range range, Random& random, const Loc& loc, const s
   Range allowed{lowest_integer(tensor.dtype), highest_integer(tensor.dtype)};
   allowed.narrow(range);
   // Small and not negative, unless its use asks for something else.
-  if (range.low == INT64_MIN) allowed.low = std::max(allowed.low, std::min<int64_t>(0, allowed.high));
+  if (range.low == INT64_MIN)
+    allowed.low = std::max(allowed.low, std::min<int64_t>(0, allowed.high));
   if (range.high == INT64_MAX) {
     allowed.high = std::min(allowed.high, std::max<int64_t>(allowed.low, 0) + kSmall - 1);
   }

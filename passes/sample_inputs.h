@@ -1,4 +1,5 @@
-// Sizes and inputs to try a graph with: random, the same for the same seed, and right for their use.
+// Sizes and inputs to try a graph with: random, the same for the same seed, and right for their
+// use.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,5 @@
-// Pass `simplify`: canonical forms, constant folding, algebra; equal nodes merged, dead ones dropped.
-// Needs: a valid module. Leaves: no rule of simplify_rules() fits anywhere.
+// Pass `simplify`: canonical forms, constant folding, algebra; equal nodes merged, dead ones
+// dropped. Needs: a valid module. Leaves: no rule of simplify_rules() fits anywhere.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -25,9 +25,9 @@ Action for_integers(Action action) {
   };
 }
 
-// The constant bound to c, negated at once: as a `neg` that is folded later it would match rules for
-// `neg` first. Nothing for numbers that a double does not hold, and for unsigned ones: x - 1 reads
-// better than x + 4294967295.
+// The constant bound to c, negated at once: as a `neg` that is folded later it would match rules
+// for `neg` first. Nothing for numbers that a double does not hold, and for unsigned ones: x - 1
+// reads better than x + 4294967295.
 std::optional<Value> negated_constant(Match& m) {
   double number = m.number(c);
   if (is_float(m.dtype())) return m.scalar(-number);
@@ -50,8 +50,12 @@ std::optional<Value> multiply_by_inverse(Match& m) {
   return m.out.mul({m[x], m.scalar(inverse)});
 }
 
-// (x * c) * d = x * (c * d) to the last bit, if scaling by one of the two loses no digit and neither
-// overflows where the product does not.
+std::optional<Value> multiply_by_rounded_inverse(Match& m) {
+  return m.out.mul({m[x], m.scalar(1 / m.number(c))});
+}
+
+// (x * c) * d = x * (c * d) to the last bit, if scaling by one of the two loses no digit and
+// neither overflows where the product does not.
 std::optional<Value> join_factors(Match& m) {
   if (is_integer(m.dtype())) return m.build(mul(x, mul(c, d)));
   double first = m.number(c);
@@ -64,8 +68,8 @@ std::optional<Value> join_factors(Match& m) {
 
 std::optional<Value> no_bound(Match& m) {
   bool upper = m.root.op == Op::minimum;
-  double neutral = upper ? std::numeric_limits<double>::infinity()
-                         : -std::numeric_limits<double>::infinity();
+  double neutral =
+      upper ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   if (is_integer(m.dtype())) {
     neutral = static_cast<double>(upper ? highest_integer(m.dtype()) : lowest_integer(m.dtype()));
     if (byte_size(m.dtype()) == 8) return std::nullopt;  // not exactly a double
@@ -125,7 +129,7 @@ std::span<const Rule> arithmetic_rules() {
       {"mul-mul-constant-float", mul(mul(x, con(c)), con(d)), build(mul(x, mul(c, d))), kFastMath,
        "x * c may overflow or vanish where x * (c * d) does not"},
       {"div-power-of-two", div(x, con(c)), multiply_by_inverse},
-      {"div-constant", div(x, con(c)), build(mul(x, div(lit(1), c))), kFastMath,
+      {"div-constant", div(x, con(c)), multiply_by_rounded_inverse, kFastMath,
        "1 / c is rounded, and may overflow"},
       {"idempotent", any_of(idempotent, {any_of(idempotent).as(t)}), once_is_enough},
       {"round-rounded", any_of(rounding, {any_of(rounding).as(t)}), take(t)},

@@ -19,7 +19,9 @@ std::vector<Op> ops_with(uint32_t traits, size_t min_operands) {
   return ops;
 }
 
-bool is_constant(const Match& m, Value value) { return m.out.graph().node(value).op == Op::constant; }
+bool is_constant(const Match& m, Value value) {
+  return m.out.graph().node(value).op == Op::constant;
+}
 
 // [2, 2, 2] is one 2.
 std::optional<Value> fill_constant(Match& m) {
@@ -102,7 +104,8 @@ bool widens(DType from, DType to) {
     return to == DType::f64 || (to == DType::f32 && from != DType::f64);
   }
   if (is_integer(to)) {
-    return lowest_integer(to) <= lowest_integer(from) && highest_integer(from) <= highest_integer(to);
+    return lowest_integer(to) <= lowest_integer(from) &&
+           highest_integer(from) <= highest_integer(to);
   }
   // Whole numbers up to 2^53 in f64, 2^24 in f32, 2^11 in f16 and 2^8 in bf16.
   if (to == DType::f64) return byte_size(from) <= 4;
@@ -123,8 +126,8 @@ std::optional<Value> join_casts(Match& m) {
   // A float may carry more digits than its type; f64 keeps them all.
   bool kept = !is_float(from) || through == DType::f64 || rounded(m.out.graph(), m[x]);
   // An integer that comes from a float saturates, from an integer it wraps.
-  bool same_end = !is_integer(from) || is_integer(through) || !is_integer(m.dtype()) ||
-                  widens(from, m.dtype());
+  bool same_end =
+      !is_integer(from) || is_integer(through) || !is_integer(m.dtype()) || widens(from, m.dtype());
   if (!kept || !same_end) return std::nullopt;
   return m.out.cast({m[x]}, {{"dtype", m.dtype()}});
 }

@@ -62,10 +62,8 @@ std::span<const Rule> logic_rules() {
       {"select-one-zero", select(x, lit(1), lit(0)), condition_as_number, kSignedZero,
        "a -0 becomes 0"},
       {"select-zero-one", select(x, lit(0), lit(1)),
-       [](Match& m) {
-         return m.out.cast_to(m.out.logical_not({m[x]}), m.dtype());
-       },
-       kSignedZero, "a -0 becomes 0"},
+       [](Match& m) { return m.out.cast_to(m.out.logical_not({m[x]}), m.dtype()); }, kSignedZero,
+       "a -0 becomes 0"},
       {"select-not", select(logical_not(c), x, y), build(select(c, y, x))},
       {"select-select-true", select(c, select(c, x, y), z), build(select(c, x, z))},
       {"select-select-false", select(c, x, select(c, y, z)), build(select(c, x, z))},

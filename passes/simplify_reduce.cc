@@ -117,7 +117,7 @@ std::optional<Value> reduce_before_broadcast(Match& m) {
 }  // namespace
 
 std::span<const Rule> reduce_rules() {
-  static const std::vector<Op> reductions = {Op::sum, Op::mean, Op::max, Op::min,
+  static const std::vector<Op> reductions = {Op::sum,  Op::mean, Op::max, Op::min,
                                              Op::prod, Op::any,  Op::all};
   static const std::vector<Op> with_keepdims = [] {
     std::vector<Op> ops = reductions;

@@ -52,7 +52,8 @@ std::optional<Value> whole_slice(Match& m) {
   const Shape in = m.type(x).shape;
   for (size_t i = 0; i < in.size(); ++i) {
     bool whole = m.facts().equal(m.root.attrs.dims("starts")[i], 0) &&
-                 m.facts().equal(m.root.attrs.dims("limits")[i], in[i]) && stride_of(m.root, i) == 1;
+                 m.facts().equal(m.root.attrs.dims("limits")[i], in[i]) &&
+                 stride_of(m.root, i) == 1;
     if (!whole) return std::nullopt;
   }
   return m[x];
@@ -68,8 +69,9 @@ std::optional<Value> compose_slices(Match& m) {
     starts.push_back(offset + m.root.attrs.dims("starts")[i]);
     limits.push_back(offset + m.root.attrs.dims("limits")[i]);
   }
-  return m.emit(Op::slice, {m[x]},
-                {{"starts", starts}, {"limits", limits}, {"strides", m.root.attrs.ints("strides")}});
+  return m.emit(
+      Op::slice, {m[x]},
+      {{"starts", starts}, {"limits", limits}, {"strides", m.root.attrs.ints("strides")}});
 }
 
 // A position that is known and surely inside.
@@ -95,7 +97,8 @@ std::optional<Value> flatten_concat(Match& m) {
   std::vector<Value> inputs;
   for (Value operand : m.root.operands) {
     const Node& inner = m.out.graph().node(operand);
-    bool joins = inner.op == Op::concat && inner.instance == 0 && inner.attrs.integer("axis") == axis;
+    bool joins =
+        inner.op == Op::concat && inner.instance == 0 && inner.attrs.integer("axis") == axis;
     if (joins) {
       inputs.insert(inputs.end(), inner.operands.begin(), inner.operands.end());
     } else {

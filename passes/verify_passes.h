@@ -23,10 +23,10 @@ struct VerifyOptions {
 // The first thing that a pass changed although it must not.
 struct VerifyDifference {
   std::string pass;
-  std::string rule;    // the rewrite that did it; empty if the pass has no rules, or none did
-  std::string value;   // what that rewrite replaced
+  std::string rule;   // the rewrite that did it; empty if the pass has no rules, or none did
+  std::string value;  // what that rewrite replaced
   std::string graph;
-  std::string output;  // name of an output, or @name of an update; empty if the graph failed
+  std::string output;   // name of an output, or @name of an update; empty if the graph failed
   int64_t element = 0;  // row-major
   double before = 0;
   double after = 0;

@@ -68,7 +68,7 @@ void install_reproducer(int argc, char** argv);
 
 // Messages go to stderr, and not at all with -q.
 void note(const Common& common, const std::string& message);
-// Results go to stdout. A failed write (a full disk, a closed pipe) is an error.
+// Results go to stdout. A failed write (a full disk) is an error.
 Status put(const std::string& text);
 Status put_json(const nlohmann::json& object);
 

@@ -1,6 +1,5 @@
 // The command line of Weft.
 // SPDX-License-Identifier: Apache-2.0
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -39,7 +38,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write, reported as such
   weft::cli::install_reproducer(argc, argv);
   try {
     return run(argc, argv);

@@ -85,7 +85,12 @@ Result<Value> Graph::append(Node node, const DimFacts& facts) {
 }
 
 void Graph::annotate(uint32_t node, const Provenance& origin) {
-  if (!origin.empty()) nodes_[node].origin = unite(nodes_[node].origin, origin);
+  // In place: a node that thousands merge into stays cheap.
+  Provenance& known = nodes_[node].origin;
+  for (const std::string& place : origin) {
+    auto at = std::lower_bound(known.begin(), known.end(), place);
+    if (at == known.end() || *at != place) known.insert(at, place);
+  }
 }
 
 void Graph::set_value_name(Value value, std::string name) {

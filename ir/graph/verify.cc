@@ -1,6 +1,7 @@
 // Checks every invariant of a module, so that passes and backends need not.
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ir/graph/module.h"
@@ -51,17 +52,7 @@ class Verifier {
   }
 
   void check_type(const Type& type, const Loc& loc, const std::string& what) {
-    if (type.rank() > kMaxRank) {
-      fail(error(loc, what, ": ", type.rank(), " axes, more than the limit of ", kMaxRank));
-    }
-    for (const Dim& dim : type.shape) {
-      if (dim.overflowed() || (dim.is_constant() && dim.constant() < 0)) {
-        fail(error(loc, what, ": ", dim, " is not a size"));
-      }
-    }
-    if (element_count(type.shape).overflowed()) {
-      fail(error(loc, what, ": ", type, " has too many elements"));
-    }
+    if (std::optional<std::string> fault = type_fault(type)) fail(error(loc, what, ": ", *fault));
   }
 
   void check_graph(const Graph& graph) {
@@ -117,7 +108,6 @@ class Verifier {
         fail(error(node.loc, name(node.op), ": result ", i, " has type ", (*types)[i], ", stated as ",
                    i < node.types.size() ? node.types[i].str() : "nothing"));
       }
-      check_type((*types)[i], node.loc, std::string(name(node.op)));
     }
   }
 

@@ -33,6 +33,7 @@ class Reader {
     if (status.ok()) return std::move(module_);
     Diagnostics errors = std::move(status).take_error().take();
     if (errors.size() > kMaxErrors) errors.resize(kMaxErrors);
+    for (Diagnostic& diagnostic : errors) diagnostic.loc = parts_.loc();  // bounds have none
     return Error(std::move(errors));
   }
 

@@ -19,11 +19,11 @@ class [[nodiscard]] Error {
     WEFT_CHECK(!diagnostics_.empty(), "an error carries at least one diagnostic");
   }
 
-  Error&& note(Loc loc, std::string message) && {
+  Error note(Loc loc, std::string message) && {
     diagnostics_.back().notes.push_back({std::move(loc), std::move(message)});
     return std::move(*this);
   }
-  Error&& hint(std::string hint) && {
+  Error hint(std::string hint) && {
     diagnostics_.back().hint = std::move(hint);
     return std::move(*this);
   }

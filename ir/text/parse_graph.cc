@@ -24,7 +24,9 @@ void Scope::define(Cursor& in, const Token& name, std::optional<Value> value) {
 }
 
 std::vector<std::string> Scope::names() const {
+  constexpr size_t kMaxCandidates = 10'000;  // comparing with more takes longer than it helps
   std::vector<std::string> names;
+  if (entries_.size() > kMaxCandidates) return names;
   for (const auto& [name, entry] : entries_) {
     if (entry.defined) names.push_back("%" + name);
   }

@@ -30,7 +30,7 @@ class Scope {
   const Entry* find(const std::string& name) const;
   void define(Cursor& in, const Token& name, std::optional<Value> value);
   void poison_undefined(const std::string& name) { entries_[name].defined = false; }
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const;  // to suggest one; none if there are very many
 
  private:
   std::unordered_map<std::string, Entry> entries_;

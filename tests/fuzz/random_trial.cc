@@ -22,6 +22,10 @@ namespace {
 
 constexpr double kTolerance = 1e-9;  // of each tensor's largest element
 
+constexpr char kPipelineStage[] = "pipeline";
+constexpr char kFastMathStage[] = "fast-math";
+constexpr char kAutodiffStage[] = "autodiff";
+
 using Outcome = std::optional<TrialFailure>;
 using Results = std::map<std::string, OracleResult>;
 
@@ -63,11 +67,11 @@ Outcome check_forms(const Module& module) {
   return std::nullopt;
 }
 
-Outcome check_finite(const std::string& graph, const TensorMap& tensors) {
+// The first tensor with a NaN or an infinity.
+std::optional<std::string> not_finite(const TensorMap& tensors) {
   for (const auto& [name, tensor] : tensors) {
     auto finite = [](double element) { return std::isfinite(element); };
-    if (std::ranges::all_of(tensor.reals, finite)) continue;
-    return TrialFailure{"finite", cat(name, " of @", graph, " has a NaN or an infinity")};
+    if (!std::ranges::all_of(tensor.reals, finite)) return name;
   }
   return std::nullopt;
 }
@@ -75,36 +79,33 @@ Outcome check_finite(const std::string& graph, const TensorMap& tensors) {
 // The numbers that a module is tried on, and what it made of them.
 class Runner {
  public:
-  Runner(const Module& module, const Trial& trial) : trial_(trial), expected_module_(module) {}
+  Runner(const Module& module, const Trial& trial) : trial_(trial), module_(module) {}
 
   Outcome run() {
-    const Graph& forward = *expected_module_.find_graph("forward");
-    Result<TensorMap> inputs = sample_inputs(expected_module_, forward, trial_.sizes, trial_.seed);
+    const Graph& forward = *module_.find_graph("forward");
+    Result<TensorMap> inputs = sample_inputs(module_, forward, trial_.sizes, trial_.seed);
     if (!inputs.ok()) return failed("inputs", inputs.diagnostics());
     inputs_ = *inputs;
-    Result<TensorMap> storage = initial_values(expected_module_, nullptr, trial_.seed, trial_.sizes);
+    Result<TensorMap> storage = initial_values(module_, nullptr, trial_.seed, trial_.sizes);
     if (!storage.ok()) return failed("inputs", storage.diagnostics());
     storage_ = *storage;
-    for (const Graph& graph : expected_module_.graphs) {
-      Result<OracleResult> result =
-          run_oracle(expected_module_, graph, inputs_, storage_, trial_.sizes);
-      if (!result.ok()) return failed("run", result.diagnostics());
-      if (Outcome bad = check_finite(graph.name(), result->outputs)) return bad;
-      if (Outcome bad = check_finite(graph.name(), result->updates)) return bad;
-      expected_[graph.name()] = *std::move(result);
-    }
-    return std::nullopt;
+    return evaluate("run", module_, expected_);
   }
 
-  // What another module makes of the same numbers.
+  // Another module runs on the same numbers.
+  Outcome check_runs(const std::string& stage, const Module& other) const {
+    Results ignored;
+    return evaluate(stage, other, ignored);
+  }
+
+  // And makes the same of them.
   Outcome compare(const std::string& stage, const Module& other) const {
-    if (Status status = verify(other); !status.ok()) return failed(stage, status.diagnostics());
+    Results results;
+    if (Outcome bad = evaluate(stage, other, results)) return bad;
     for (const auto& [name, expected] : expected_) {
-      const Graph* graph = other.find_graph(name);
-      if (graph == nullptr) return TrialFailure{stage, cat("graph @", name, " is gone")};
-      Result<OracleResult> result = run_oracle(other, *graph, inputs_, storage_, trial_.sizes);
-      if (!result.ok()) return failed(stage, result.diagnostics());
-      if (auto difference = compare_results(expected, *result, kTolerance)) {
+      auto found = results.find(name);
+      if (found == results.end()) return TrialFailure{stage, cat("graph @", name, " is gone")};
+      if (auto difference = compare_results(expected, found->second, kTolerance)) {
         difference->pass = stage;
         difference->graph = name;
         return TrialFailure{stage, difference->str()};
@@ -114,8 +115,23 @@ class Runner {
   }
 
  private:
+  Outcome evaluate(const std::string& stage, const Module& module, Results& results) const {
+    if (Status status = verify(module); !status.ok()) return failed(stage, status.diagnostics());
+    for (const Graph& graph : module.graphs) {
+      Result<OracleResult> result = run_oracle(module, graph, inputs_, storage_, trial_.sizes);
+      if (!result.ok()) return failed(stage, result.diagnostics());
+      for (const TensorMap* tensors : {&result->outputs, &result->updates}) {
+        if (auto name = not_finite(*tensors)) {
+          return TrialFailure{stage, cat(*name, " of @", graph.name(), " is not finite")};
+        }
+      }
+      results[graph.name()] = *std::move(result);
+    }
+    return std::nullopt;
+  }
+
   const Trial& trial_;
-  const Module& expected_module_;
+  const Module& module_;
   TensorMap inputs_;
   TensorMap storage_;
   Results expected_;
@@ -130,21 +146,29 @@ Outcome compare_pipeline(const Runner& runner, Module module, const std::string&
   return runner.compare(stage, module);
 }
 
-// As the types are, a decomposition runs; in f64 it also gives the same numbers.
-Outcome compare_decomposed(const Module& module, const Trial& trial) {
-  Module narrow = module;
-  Result<bool> changed = decompose(narrow, {});
+// As the types are, a decomposition runs.
+Outcome check_decomposed(const Runner& runner, Module module) {
+  Result<bool> changed = decompose(module, {});
   if (!changed.ok()) return failed("decompose", changed.diagnostics());
-  if (Status status = verify(narrow); !status.ok()) return failed("decompose", status.diagnostics());
-  if (Outcome bad = Runner(narrow, trial).run()) return TrialFailure{"decompose", bad->what};
+  return runner.check_runs("decompose", module);
+}
 
-  const Module before = widen(module);
-  Runner runner(before, trial);
+// In f64, where no cast and no constant rounds, more must agree: decompositions, rules that are
+// right for moderate numbers only, and the gradients of the graph simplified with those of the graph
+// as it was written.
+Outcome compare_widened(const Module& forward, const Module& whole, const Trial& trial,
+                        const PassOptions& with_grad) {
+  Runner runner(whole, trial);
   if (Outcome bad = runner.run()) return bad;
-  Module after = before;
-  changed = decompose(after, {});
+  Module decomposed = whole;
+  Result<bool> changed = decompose(decomposed, {});
   if (!changed.ok()) return failed("decompose", changed.diagnostics());
-  return runner.compare("decompose", after);
+  if (Outcome bad = runner.compare("decompose", decomposed)) return bad;
+  PassOptions fast = trial.pass;
+  fast.fast_math = true;
+  if (Outcome bad = compare_pipeline(runner, whole, kFastMathStage, fast)) return bad;
+  if (!trial.backward) return std::nullopt;
+  return compare_pipeline(runner, forward, kAutodiffStage, with_grad);
 }
 
 Outcome try_unguarded(const Module& module, const Trial& trial) {
@@ -159,11 +183,9 @@ Outcome try_unguarded(const Module& module, const Trial& trial) {
   if (Outcome bad = check_forms(whole)) return bad;
   Runner runner(whole, trial);
   if (Outcome bad = runner.run()) return bad;
-  if (Outcome bad = compare_pipeline(runner, whole, "pipeline", trial.pass)) return bad;
-  if (Outcome bad = compare_decomposed(whole, trial)) return bad;
-  if (!trial.backward) return std::nullopt;
-  // The gradients of the simplified graph are those of the graph as it was written.
-  return compare_pipeline(runner, module, "autodiff", with_grad);
+  if (Outcome bad = compare_pipeline(runner, whole, kPipelineStage, trial.pass)) return bad;
+  if (Outcome bad = check_decomposed(runner, whole)) return bad;
+  return compare_widened(widen(module), widen(whole), trial, with_grad);
 }
 
 // Smaller sizes, one symbol after the other.
@@ -183,10 +205,13 @@ Trial shrink_sizes(const Module& module, Trial trial, const std::string& stage) 
 }
 
 // Which pass, and which rule of it.
-std::string culprit(const Module& module, const Trial& trial) {
+std::string culprit(const Module& module, const Trial& trial, const std::string& stage) {
+  if (stage != kPipelineStage && stage != kFastMathStage && stage != kAutodiffStage) return "";
   VerifyOptions options{"", trial.sizes, trial.seed, trial.pass, kTolerance};
   if (trial.backward) options.pass.grad = grad_request(module);
-  Result<VerifyReport> report = verify_passes(module, options);
+  options.pass.fast_math = stage == kFastMathStage;
+  Result<VerifyReport> report =
+      verify_passes(stage == kPipelineStage ? module : widen(module), options);
   if (!report.ok()) return "weft verify: " + render(report.diagnostics());
   return report->ok() ? "weft verify finds nothing" : report->difference->str();
 }
@@ -215,10 +240,10 @@ std::string report_failure(const Module& module, const Trial& trial, const Trial
   std::string message = cat("seed ", trial.seed, ", ", failure.stage, ": ", failure.what, "\n");
   if (Outcome outcome = try_module(small, tried)) message += "shrunk: " + outcome->what + "\n";
   for (const auto& [symbol, size] : tried.sizes) message += cat(symbol, " = ", size, "; ");
-  if (failure.stage == "pipeline" || failure.stage == "autodiff") {
+  {
     CatchChecks guard;
     try {
-      message += culprit(small, tried);
+      message += culprit(small, tried, failure.stage);
     } catch (const std::runtime_error& broken) {
       message += broken.what();
     }

@@ -65,7 +65,7 @@ Result<double> WeightedLoss::value() const {
   return result.outputs.at(kLoss).at(0);
 }
 
-Result<TensorMap> WeightedLoss::gradients(const std::vector<std::string>& wrt) const {
+Result<Module> WeightedLoss::with_backward(const std::vector<std::string>& wrt) const {
   Module both = module;
   GradRequest request;
   request.graph = kGraph;
@@ -73,6 +73,11 @@ Result<TensorMap> WeightedLoss::gradients(const std::vector<std::string>& wrt) c
   request.wrt = wrt;
   WEFT_TRY_STATUS(add_backward(both, request));
   WEFT_TRY_STATUS(verify(both));
+  return both;
+}
+
+Result<TensorMap> WeightedLoss::gradients(const std::vector<std::string>& wrt) const {
+  WEFT_TRY(const Module both, with_backward(wrt));
   WEFT_TRY(OracleResult result, run_oracle(both, *both.find_graph("backward"), inputs, {}));
   TensorMap gradients;
   for (const std::string& name : wrt) gradients[name] = result.outputs.at("grad." + name);

@@ -16,7 +16,9 @@ struct WeightedLoss {
   TensorMap inputs;  // those of the case and the weights
 
   Result<double> value() const;  // at `inputs`
-  // d loss / d input for each of `wrt`, by the backward graph.
+  // The module with the graph @backward, which returns d loss / d input for each of `wrt`.
+  Result<Module> with_backward(const std::vector<std::string>& wrt) const;
+  // What that graph computes, by input.
   Result<TensorMap> gradients(const std::vector<std::string>& wrt) const;
   // The same for one input, by central differences of fourth order.
   Result<Tensor> differences(const std::string& input) const;

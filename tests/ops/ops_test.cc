@@ -57,9 +57,10 @@ class OpMatrix : public testing::TestWithParam<Op> {
   std::vector<OpCase> cases_;
 };
 
-Result<TensorMap> run(const Module& module, const TensorMap& inputs) {
-  const Graph* graph = module.find_graph("case");
-  if (graph == nullptr) return error({}, "there is no graph @case");
+Result<TensorMap> run(const Module& module, const TensorMap& inputs,
+                      std::string_view graph_name = "case") {
+  const Graph* graph = module.find_graph(graph_name);
+  if (graph == nullptr) return error({}, "there is no graph @", graph_name);
   WEFT_TRY(OracleResult result, run_oracle(module, *graph, inputs, {}));
   return result.outputs;
 }
@@ -127,13 +128,22 @@ TEST_P(OpMatrix, OracleAgreesWithNumPy) {
   });
 }
 
-// `rewritten` is `module` after a pass: it must compute the same, or fail where it did.
-void expect_same(const OpCase& c, const Module& module, const Module& rewritten) {
-  Result<TensorMap> before = run(module, c.inputs);
-  Result<TensorMap> after = run(rewritten, c.inputs);
+// `rewritten` is `module` after passes: it must compute the same, or fail where it did.
+void expect_same(const Module& module, const Module& rewritten, const TensorMap& inputs,
+                 std::string_view graph = "case") {
+  Result<TensorMap> before = run(module, inputs, graph);
+  Result<TensorMap> after = run(rewritten, inputs, graph);
   ASSERT_EQ(before.ok(), after.ok()) << render(after.diagnostics()) << print(rewritten);
   if (!before.ok()) return;
   EXPECT_EQ(difference(*after, *before, Device::rewritten), "") << print(rewritten);
+}
+
+void expect_pipeline_keeps(const Module& module, const TensorMap& inputs,
+                           std::string_view graph = "case") {
+  Module rewritten = module;
+  auto records = run_pipeline(rewritten, {});
+  ASSERT_TRUE(records.ok()) << render(records.diagnostics());
+  expect_same(module, rewritten, inputs, graph);
 }
 
 TEST_P(OpMatrix, DecompositionAgreesWithOracle) {
@@ -147,16 +157,24 @@ TEST_P(OpMatrix, DecompositionAgreesWithOracle) {
     for (const Node& node : rewritten.graphs.front().nodes()) {
       EXPECT_FALSE(info(node.op).composite()) << name(node.op);
     }
-    expect_same(c, module, rewritten);
+    expect_same(module, rewritten, c.inputs);
+    expect_pipeline_keeps(rewritten, c.inputs);
   });
 }
 
 TEST_P(OpMatrix, PipelineKeepsTheNumbers) {
+  for_each_case(
+      [&](const OpCase& c, const Module& module) { expect_pipeline_keeps(module, c.inputs); });
+}
+
+TEST_P(OpMatrix, PipelineKeepsTheGradients) {
   for_each_case([&](const OpCase& c, const Module& module) {
-    Module rewritten = module;
-    auto records = run_pipeline(rewritten, {});
-    ASSERT_TRUE(records.ok()) << render(records.diagnostics());
-    expect_same(c, module, rewritten);
+    if (c.differentiable.empty()) return;
+    Result<WeightedLoss> loss = weighted_loss(module, c, {});
+    ASSERT_TRUE(loss.ok()) << render(loss.diagnostics());
+    Result<Module> both = loss->with_backward(c.differentiable);
+    ASSERT_TRUE(both.ok()) << render(both.diagnostics());
+    expect_pipeline_keeps(*both, loss->inputs, "backward");
   });
 }
 

@@ -55,6 +55,17 @@ TEST(SampleDims, KeepsDimsFromBeingNegative) {
   EXPECT_GE(dims.at("T"), 6);
 }
 
+TEST(SampleDims, MakesRoomForSlicesAndTopK) {
+  DimBinding dims = dims_of(R"(graph @g(%x: f32[S, T]) -> (y, values) {
+  %y = slice %x {starts = [0, 0], limits = [S, 9]}
+  %t = transpose %x {perm = [1, 0]}
+  %values, %places = top_k %t {k = 12}
+  return %y, %values
+})");
+  EXPECT_GE(dims.at("S"), 12);
+  EXPECT_GE(dims.at("T"), 9);
+}
+
 TEST(SampleDims, SaysWhenThereIsNoChoice) {
   Module module = parsed(R"(dim B in 3..3
 graph @g(%x: f32[B]) -> (y) {
@@ -106,7 +117,8 @@ TEST(SampleInputs, IntegersFitTheirUse) {
 }
 
 TEST(SampleInputs, SameSeedSameNumbers) {
-  Module module = parsed("graph @g(%x: f32[B], %z: f32[B]) -> (y) {\n  %y = add %x, %z\n  return %y\n}\n");
+  Module module =
+      parsed("graph @g(%x: f32[B], %z: f32[B]) -> (y) {\n  %y = add %x, %z\n  return %y\n}\n");
   auto numbers = [&](uint64_t seed) {
     Result<TensorMap> inputs = sample_inputs(module, module.graphs[0], {{"B", 4}}, seed);
     return std::pair(inputs->at("x").reals, inputs->at("z").reals);

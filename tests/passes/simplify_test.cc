@@ -70,11 +70,10 @@ TEST_P(SimplifyRule, FiresInItsTestAndKeepsTheResults) {
   EXPECT_TRUE(valid.ok()) << render(valid.diagnostics());
   for (const Graph& graph : before.graphs) {
     for (uint64_t seed = 0; seed < 3; ++seed) {
-      auto difference =
-          compare_results(run(before, graph, seed), run(after, *after.find_graph(graph.name()), seed),
-                          1e-12);
-      EXPECT_FALSE(difference.has_value())
-          << graph.name() << ": " << difference->str() << "\n" << print(after);
+      auto difference = compare_results(run(before, graph, seed),
+                                        run(after, *after.find_graph(graph.name()), seed), 1e-12);
+      EXPECT_FALSE(difference.has_value()) << graph.name() << ": " << difference->str() << "\n"
+                                           << print(after);
     }
   }
 }

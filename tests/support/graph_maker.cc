@@ -2,7 +2,7 @@
 #include "tests/support/graph_maker.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "ir/support/check.h"
 
@@ -128,6 +128,9 @@ Value GraphMaker::any(DTypeSet set, size_t min_rank, double max_bound) {
     if (fits) choices.push_back(value);
   }
   std::optional<Value> found = find(choices);
+  if (std::exchange(follow_, false) && !choices.empty() && choices.back() == pool_.back()) {
+    return tame(pool_.back(), max_bound);
+  }
   if (!found || chance(0.08)) {
     found = leaf({random_dtype(set), random_shape(min_rank, std::max<size_t>(min_rank, 3))});
   }
@@ -182,7 +185,7 @@ Value GraphMaker::fitting(Shape wanted, DType dtype) {
     auto both = broadcast_shapes(shape(value), wanted, dims());
     if (both && high_count(*both) <= kMaxCount) choices.push_back(value);
   }
-  std::optional<Value> found = chance(0.7) ? find(choices) : std::nullopt;
+  std::optional<Value> found = chance(0.65) ? find(choices) : std::nullopt;
   if (found) return tame(*found, kAnyBound);
   return chance(0.4) ? constant_of({dtype, {}}) : of_type({dtype, wanted});
 }

@@ -78,6 +78,8 @@ class GraphMaker {
 
   // Values to compute with: some that are there, made to fit, or new leaves.
   Value any(DTypeSet set, size_t min_rank = 0, double max_bound = kAnyBound);
+  // Makes `any` return the newest value next, if it fits: chains of equal ops are what rules join.
+  void follow() { follow_ = true; }
   Value of_type(Type type);                 // of exactly this type
   Value partner(Value value);               // broadcasts with it, of the same element type
   Value fitting(Shape shape, DType dtype);  // broadcasts with the shape
@@ -115,6 +117,7 @@ class GraphMaker {
   Graph& graph_;
   std::mt19937_64 random_;
   bool loss_;
+  bool follow_ = false;
   std::vector<Dim> vocabulary_;  // dims that leaves are made of
   std::map<Value, Fact> facts_;
   std::vector<Value> pool_;

@@ -20,7 +20,7 @@ constexpr MakeFn kMakers[] = {
 static_assert(std::size(kMakers) == kOpCount);
 
 // More than any row and the end of a graph append.
-constexpr int kReserve = 14;
+constexpr int kReserve = 20;
 
 std::vector<int64_t> every_axis(const Shape& shape) {
   std::vector<int64_t> axes(shape.size());
@@ -69,7 +69,7 @@ void GraphMaker::add_states() {
 void GraphMaker::add_loss() {
   const DType total = chance(0.5) ? DType::f32 : DType::f64;
   std::optional<Value> sum;
-  for (int64_t i = between(1, 3); i > 0; --i) {
+  for (int64_t i = between(1, 2); i > 0; --i) {
     Value value = any(kFloat);
     Value mean = emit(Op::mean, {value}, {{"axes", every_axis(shape(value))}});
     if (dtype(mean) != total) mean = emit(Op::cast, {mean}, {{"dtype", total}}, bound(mean));
@@ -112,7 +112,11 @@ Module random_module(uint64_t seed, const RandomOptions& options) {
   make_transpose(m);
   make_sum(m);
   for (uint64_t i = 0; m.op_count() < target || !shares(graph); ++i) {
-    kMakers[m.chance(0.3) ? m.below(kOpCount) : in_turn(seed, i)](m);
+    MakeFn make = kMakers[m.chance(0.3) ? m.below(kOpCount) : in_turn(seed, i)];
+    make(m);
+    if (m.op_count() >= target || !m.chance(0.15)) continue;
+    m.follow();
+    make(m);
   }
   m.finish();
   module.graphs.push_back(std::move(graph));

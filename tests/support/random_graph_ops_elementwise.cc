@@ -19,10 +19,18 @@ void make_smooth(GraphMaker& m, Op op, double bound, Attrs attrs = {}) {
 
 void make_bounded(GraphMaker& m, Op op) { m.emit(op, {m.any(kFloat)}, {}, 1); }
 
-void make_stepped(GraphMaker& m, Op op, DTypeSet set) {
-  Value in = m.off_edges(m.any(set));
-  m.emit(op, {in}, {}, m.is_real(in) ? std::optional(m.bound(in) + 1) : std::nullopt);
+// The bound of a computed float; integers have that of their type.
+std::optional<double> real_bound(const GraphMaker& m, Value value, double bound) {
+  return m.is_real(value) ? std::optional(bound) : std::nullopt;
 }
+
+Value make_kinked(GraphMaker& m, Op op, DTypeSet set) {
+  Value in = m.off_edges(m.any(set));
+  return m.emit(op, {in}, {}, real_bound(m, in, m.bound(in) + 1));
+}
+
+// Away from the steps the result is a whole number, whatever the operand's last bits are.
+void make_stepped(GraphMaker& m, Op op, DTypeSet set) { m.fact(make_kinked(m, op, set)).exact = true; }
 
 void make_compared(GraphMaker& m, Op op, DTypeSet set) {
   auto [lhs, rhs] = m.pair(set);
@@ -32,11 +40,6 @@ void make_compared(GraphMaker& m, Op op, DTypeSet set) {
 void make_logical(GraphMaker& m, Op op) {
   auto [lhs, rhs] = m.pair(kBool);
   m.emit(op, {lhs, rhs}, {}, 1);
-}
-
-// The bound of a computed float; integers have that of their type.
-std::optional<double> real_bound(const GraphMaker& m, Value value, double bound) {
-  return m.is_real(value) ? std::optional(bound) : std::nullopt;
 }
 
 // A base that may be negative, with an exponent that is a whole number.
@@ -66,8 +69,15 @@ void make_mul(GraphMaker& m) {
 
 void make_div(GraphMaker& m) {
   auto [lhs, rhs] = m.pair(kFloat);
-  rhs = m.chance(0.2) ? m.scalar(m.one_of<double>({1, 2, -4, 0.5, 3, -0.7}), m.dtype(rhs))
-                      : m.positive(rhs);
+  if (m.chance(0.2)) {
+    rhs = m.scalar(m.one_of<double>({1, 2, -4, 0.5, 3, -0.7, -1}), m.dtype(rhs));
+  } else {
+    rhs = m.positive(rhs);
+    if (m.chance(0.2)) rhs = m.emit(Op::sqrt, {rhs}, {}, m.bound(rhs));
+    if (m.chance(0.2)) rhs = m.emit(Op::neg, {rhs});
+  }
+  if (m.chance(0.1)) lhs = m.emit(Op::neg, {lhs});
+  if (m.chance(0.1)) lhs = m.scalar(1, m.dtype(rhs));
   m.emit(Op::div, {lhs, rhs}, {}, m.bound(lhs) * 3);
 }
 
@@ -115,12 +125,12 @@ void make_clamp(GraphMaker& m) {
 }
 
 void make_neg(GraphMaker& m) { m.emit(Op::neg, {m.any(kSigned)}); }
-void make_abs(GraphMaker& m) { make_stepped(m, Op::abs, kSigned); }
+void make_abs(GraphMaker& m) { make_kinked(m, Op::abs, kSigned); }
 void make_sign(GraphMaker& m) { make_stepped(m, Op::sign, kSigned); }
 void make_floor(GraphMaker& m) { make_stepped(m, Op::floor, kFloat); }
 void make_ceil(GraphMaker& m) { make_stepped(m, Op::ceil, kFloat); }
 void make_round(GraphMaker& m) { make_stepped(m, Op::round, kFloat); }
-void make_relu(GraphMaker& m) { make_stepped(m, Op::relu, kSigned); }
+void make_relu(GraphMaker& m) { make_kinked(m, Op::relu, kSigned); }
 
 void make_exp(GraphMaker& m) { m.emit(Op::exp, {m.any(kFloat, 0, 4)}, {}, std::exp(4.0)); }
 void make_log(GraphMaker& m) { m.emit(Op::log, {m.positive(m.any(kFloat))}, {}, 3); }

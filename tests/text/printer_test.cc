@@ -77,7 +77,8 @@ TEST(Printer, ScalarConstantsStandWhereTheyAreUsed) {
 TEST(Printer, EveryNumberOfEveryTypeReadsBack) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    for (double v : {0.0, -0.0, 0.1, 1.0 / 3, 65504.0, 5e-324, 1e-45, 1e300, kInf, -kInf, NAN}) {
+    for (double v :
+         {0.0, -0.0, 0.1, 1.0 / 3, 65504.0, 5e-324, 1e-45, 1e300, kInf, -kInf, double{NAN}}) {
       Module m;
       Graph g("f");
       Emitter b(m, g);

@@ -1,96 +1,25 @@
 """cast: every element type to every other, with exact arithmetic."""
-
 # SPDX-License-Identifier: Apache-2.0
 import fractions
 import math
 
 import numpy as np
 
-from .core import (
-    ANY,
-    FLOAT,
-    INF,
-    NAN,
-    Tensor,
-    _BF16,
-    draw,
-    expected,
-    given,
-    highest,
-    lowest,
-    round_to,
-    statement,
-    wide,
-    wrap,
-)
+from .core import (ANY, FLOAT, INF, NAN, Tensor, _BF16, draw, expected, given, highest, lowest,
+                   round_to, statement, wide, wrap)
 
 REALS = [
-    NAN,
-    INF,
-    -INF,
-    0.0,
-    -0.0,
-    0.5,
-    -0.5,
-    0.75,
-    -0.75,
-    1.5,
-    2.5,
-    -1.5,
-    127.0,
-    128.0,
-    -128.0,
-    -129.0,
-    255.0,
-    256.0,
-    300.0,
-    65504.0,
-    65519.0,
-    65520.0,
-    -65520.0,
-    2147483647.0,
-    2147483648.0,
-    -2147483649.0,
-    4294967295.0,
-    4294967296.0,
-    9223372036854775807.0,
-    -1e19,
-    1e20,
-    1e-8,
-    3e-8,
-    2.0**-24,
-    2.0**-25,
-    1.5 * 2.0**-24,
-    1e-40,
-    -1e-45,
-    1e-46,
-    3.4e38,
-    3.5e38,
-    1e308,
-    1.0 + 2.0**-8,
-    1.0 + 3 * 2.0**-8,
-    1.0 + 2.0**-11,
-    1.0 + 3 * 2.0**-11,
-    1.0 + 2.0**-24,
-    1.0 + 3 * 2.0**-24,
-    1.0 + 2.0**-8 + 2.0**-40,
-    0.1,
+    NAN, INF, -INF, 0.0, -0.0, 0.5, -0.5, 0.75, -0.75, 1.5, 2.5, -1.5, 127.0, 128.0, -128.0, -129.0,
+    255.0, 256.0, 300.0, 65504.0, 65519.0, 65520.0, -65520.0, 2147483647.0, 2147483648.0,
+    -2147483649.0, 4294967295.0, 4294967296.0, 9223372036854775807.0, -1e19, 1e20, 1e-8, 3e-8,
+    2.0**-24, 2.0**-25, 1.5 * 2.0**-24, 1e-40, -1e-45, 1e-46, 3.4e38, 3.5e38, 1e308, 1.0 + 2.0**-8,
+    1.0 + 3 * 2.0**-8, 1.0 + 2.0**-11, 1.0 + 3 * 2.0**-11, 1.0 + 2.0**-24, 1.0 + 3 * 2.0**-24,
+    1.0 + 2.0**-8 + 2.0**-40, 0.1
 ]
 # Integers halfway between two floats, and one beside it that f64 cannot tell from the half.
 HALVES = [
-    2**24 + 1,
-    2**24 + 3,
-    2**53 + 1,
-    2**53 + 3,
-    2**60 + 2**36,
-    2**60 + 2**36 + 1,
-    2**60 + 2**52 + 1,
-    2049,
-    2051,
-    257,
-    259,
-    65519,
-    65520,
+    2**24 + 1, 2**24 + 3, 2**53 + 1, 2**53 + 3, 2**60 + 2**36, 2**60 + 2**36 + 1, 2**60 + 2**52 + 1,
+    2049, 2051, 257, 259, 65519, 65520
 ]
 
 
@@ -101,11 +30,9 @@ def _nearest(dtype, value):
     rounded = float(round_to(dtype, float(value)))
     if not math.isfinite(rounded):
         return rounded
-    step = {
-        "f32": lambda v, to: float(np.nextafter(np.float32(v), np.float32(to))),
-        "f16": lambda v, to: float(np.nextafter(np.float16(v), np.float16(to))),
-        "bf16": _bf16_beside,
-    }[dtype]
+    step = {"f32": lambda v, to: float(np.nextafter(np.float32(v), np.float32(to))),
+            "f16": lambda v, to: float(np.nextafter(np.float16(v), np.float16(to))),
+            "bf16": _bf16_beside}[dtype]
     near = [c for c in (rounded, step(rounded, INF), step(rounded, -INF)) if math.isfinite(c)]
     distance = {c: abs(fractions.Fraction(c) - value) for c in near}
     best = min(distance.values())
@@ -143,15 +70,8 @@ def convert(tensor, dtype):
 def _to_all(book, name, x, types=None):
     targets = ANY
     lines = [statement("cast", ["x"], [f"to_{t}"], f"dtype = {t}") for t in targets]
-    book.add(
-        "cast",
-        name,
-        {"x": x},
-        {f"to_{t}": convert(x, t) for t in targets},
-        types=types,
-        lines=lines,
-        zero_sign=True,
-    )
+    book.add("cast", name, {"x": x}, {f"to_{t}": convert(x, t) for t in targets}, types=types,
+             lines=lines, zero_sign=True)
 
 
 def add_cases(book):
@@ -170,20 +90,8 @@ def add_cases(book):
     _to_all(book, "primes", draw("cast/primes", "i32", (7, 13), -1000, 1000))
     for source in ("f64", "f32"):  # to f64 nothing is rounded, so differences see a slope of 1
         x = draw("cast/smooth", source, (3, 5))
-        book.add(
-            "cast",
-            f"smooth_{source}",
-            {"x": x},
-            {"out": expected("f64", x.array)},
-            "dtype = f64",
-            smooth=("x",),
-        )
+        book.add("cast", f"smooth_{source}", {"x": x}, {"out": expected("f64", x.array)},
+                 "dtype = f64", smooth=("x",))
     x, weights = given("f64", [0.1, 1.0 / 3.0, -2.0]), given("f16", [0.5, -1.0, 2.0])
-    book.add(
-        "cast",
-        "slope_through_rounding",
-        {"x": x},
-        {"out": convert(x, "f16")},
-        "dtype = f16",
-        slopes=({"out": weights}, {"x": expected("f64", weights.array)}),
-    )
+    book.add("cast", "slope_through_rounding", {"x": x}, {"out": convert(x, "f16")}, "dtype = f16",
+             slopes=({"out": weights}, {"x": expected("f64", weights.array)}))

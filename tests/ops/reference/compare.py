@@ -1,5 +1,4 @@
 """Comparisons, logic, select and is_finite."""
-
 # SPDX-License-Identifier: Apache-2.0
 import operator
 
@@ -7,14 +6,8 @@ import numpy as np
 
 from .core import ANY, FLOAT, INF, INTEGER, NAN, NUMERIC, draw, expected, given, wide
 
-COMPARE = {
-    "eq": (operator.eq, ANY),
-    "ne": (operator.ne, ANY),
-    "lt": (operator.lt, NUMERIC),
-    "le": (operator.le, NUMERIC),
-    "gt": (operator.gt, NUMERIC),
-    "ge": (operator.ge, NUMERIC),
-}
+COMPARE = {"eq": (operator.eq, ANY), "ne": (operator.ne, ANY), "lt": (operator.lt, NUMERIC),
+           "le": (operator.le, NUMERIC), "gt": (operator.gt, NUMERIC), "ge": (operator.ge, NUMERIC)}
 LOGIC = {"logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor}
 SPECIALS = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0]
 
@@ -26,10 +19,8 @@ def _add_pair(book, op, formula, name, x, y, types=None):
 
 def _add_pairs(book, op, formula, dtypes):
     def make(name, dtype, left, right, types=None):
-        x, y = (
-            draw(f"{op}/{name}/{side}", dtype, shape, -2, 2)
-            for side, shape in (("x", left), ("y", right))
-        )
+        x, y = (draw(f"{op}/{name}/{side}", dtype, shape, -2, 2)
+                for side, shape in (("x", left), ("y", right)))
         _add_pair(book, op, formula, name, x, y, types)
 
     for dtype in dtypes:
@@ -47,10 +38,8 @@ def _add_pairs(book, op, formula, dtypes):
 def _add_select(book):
     def make(name, dtype, condition, on_true, on_false, types=None, smooth=()):
         c = draw(f"select/{name}/c", "bool", condition)
-        x, y = (
-            draw(f"select/{name}/{side}", dtype, shape, -9, 9)
-            for side, shape in (("x", on_true), ("y", on_false))
-        )
+        x, y = (draw(f"select/{name}/{side}", dtype, shape, -9, 9)
+                for side, shape in (("x", on_true), ("y", on_false)))
         out = expected(dtype, np.where(c.array, x.array, y.array))
         book.add("select", name, {"c": c, "x": x, "y": y}, {"out": out}, types=types, smooth=smooth)
 
@@ -65,19 +54,10 @@ def _add_select(book):
     c = given("bool", [True, False, True, False])
     x, y = given("f64", [1.0, NAN, -INF, INF]), given("f64", [NAN, 2.0, INF, -1.0])
     weights = given("f64", [1.0, 2.0, 3.0, 4.0])
-    book.add(
-        "select",
-        "side_not_taken",
-        {"c": c, "x": x, "y": y},
-        {"out": expected("f64", [1.0, 2.0, -INF, -1.0])},
-        slopes=(
-            {"out": weights},
-            {
-                "x": expected("f64", [1.0, 0.0, 3.0, 0.0]),
-                "y": expected("f64", [0.0, 2.0, 0.0, 4.0]),
-            },
-        ),
-    )
+    book.add("select", "side_not_taken", {"c": c, "x": x, "y": y},
+             {"out": expected("f64", [1.0, 2.0, -INF, -1.0])},
+             slopes=({"out": weights}, {"x": expected("f64", [1.0, 0.0, 3.0, 0.0]),
+                                        "y": expected("f64", [0.0, 2.0, 0.0, 4.0])}))
 
 
 def _add_single(book, op, dtype, formula, name, shape, types=None):
@@ -98,11 +78,7 @@ def add_cases(book):
         _add_pairs(book, op, formula, ("bool",))
     _add_select(book)
     shapes = {
-        "scalar": (),
-        "one": (1,),
-        "empty": (0, 3),
-        "primes": (7, 13),
-        "beyond_tile": (3, 129),
+        "scalar": (), "one": (1, ), "empty": (0, 3), "primes": (7, 13), "beyond_tile": (3, 129)
     }
     for name, shape in shapes.items():
         _add_single(book, "logical_not", "bool", np.logical_not, name, shape)
@@ -111,9 +87,5 @@ def add_cases(book):
     _add_single(book, "is_finite", "f32", np.isfinite, "symbolic", (2, 5), {"x": "B, T"})
     for dtype in FLOAT:
         x = given(dtype, [NAN, INF, -INF, 0.0, -0.0, 1.0, -3.5, 60000.0])
-        book.add(
-            "is_finite",
-            f"specials_{dtype}",
-            {"x": x},
-            {"out": expected("bool", np.isfinite(x.array))},
-        )
+        book.add("is_finite", f"specials_{dtype}", {"x": x},
+                 {"out": expected("bool", np.isfinite(x.array))})

@@ -1,5 +1,4 @@
-"""Typed arrays, deterministic draws and the case book: what every family of reference cases uses."""
-
+"""Typed arrays, deterministic draws and the case book: what every family of cases uses."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import math
@@ -76,9 +75,9 @@ class Tensor:
             self.array = np.vectorize(lambda v: wrap(dtype, v), otypes=[object])(array)
 
     def type(self, dims=None):
-        return (
-            f"{self.dtype}[{dims if dims is not None else ', '.join(map(str, self.array.shape))}]"
-        )
+        if dims is None:
+            dims = ", ".join(map(str, self.array.shape))
+        return f"{self.dtype}[{dims}]"
 
     def plain(self):
         if self.dtype in FLOAT:
@@ -166,14 +165,12 @@ def statement(op, operands, results, attrs):
 
 
 def graph_text(inputs, results, lines, types):
-    declared = ", ".join(
-        f"%{name}: {tensor.type((types or {}).get(name))}" for name, tensor in inputs.items()
-    )
+    declared = ", ".join(f"%{name}: {tensor.type((types or {}).get(name))}"
+                         for name, tensor in inputs.items())
     body = "\n".join(lines)
     returned = ", ".join("%" + r for r in results)
-    return (
-        f"graph @case({declared}) -> ({', '.join(results)}) {{\n{body}\n  return {returned}\n}}\n"
-    )
+    head = f"graph @case({declared}) -> ({', '.join(results)})"
+    return f"{head} {{\n{body}\n  return {returned}\n}}\n"
 
 
 class Book:
@@ -182,21 +179,8 @@ class Book:
     def __init__(self):
         self.cases = {}
 
-    def add(
-        self,
-        op,
-        name,
-        inputs,
-        outputs,
-        attrs="",
-        types=None,
-        lines=None,
-        operands=None,
-        smooth=(),
-        slopes=None,
-        zero_sign=False,
-        error=None,
-    ):
+    def add(self, op, name, inputs, outputs, attrs="", types=None, lines=None, operands=None,
+            smooth=(), slopes=None, zero_sign=False, error=None):
         """One case. `types` overrides an input's dims (symbols); `lines` the graph's body.
 
         `smooth` names the inputs that central differences can check; `slopes` is a pair of
@@ -227,12 +211,9 @@ class Book:
 
 def dump(op, cases):
     """JSON with one tensor a line."""
-
     def tensors(record):
-        rows = [
-            f"      {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}"
-            for k, v in record.items()
-        ]
+        rows = [f"      {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}"
+                for k, v in record.items()]
         return "{\n" + ",\n".join(rows) + "\n    }" if rows else "{}"
 
     texts = []

@@ -1,25 +1,11 @@
 """matmul, reductions along axes, argmax, cumsum, top_k and global_norm."""
-
 # SPDX-License-Identifier: Apache-2.0
 import math
 
 import numpy as np
 
-from .core import (
-    ANY,
-    FLOAT,
-    INF,
-    INTEGER,
-    NAN,
-    NUMERIC,
-    distinct,
-    draw,
-    expected,
-    given,
-    highest,
-    lowest,
-    wide,
-)
+from .core import (ANY, FLOAT, INF, INTEGER, NAN, NUMERIC, distinct, draw, expected, given, highest,
+                   lowest, wide)
 
 
 def _fold(dtype, array, axes, keepdims, function):
@@ -50,11 +36,8 @@ def _smallest(dtype, values):
 
 
 def _sum(dtype, values):
-    return (
-        sum(values)
-        if dtype not in FLOAT or not all(map(math.isfinite, values))
+    return sum(values) if dtype not in FLOAT or not all(map(math.isfinite, values)) \
         else math.fsum(values)
-    )
 
 
 def _mean(dtype, values):
@@ -70,30 +53,18 @@ def _prod(dtype, values):
 
 
 REDUCE = {
-    "sum": (_sum, NUMERIC, True),
-    "mean": (_mean, FLOAT, True),
-    "prod": (_prod, NUMERIC, True),
-    "max": (_largest, NUMERIC, True),
-    "min": (_smallest, NUMERIC, True),
+    "sum": (_sum, NUMERIC, True), "mean": (_mean, FLOAT, True), "prod": (_prod, NUMERIC, True),
+    "max": (_largest, NUMERIC, True), "min": (_smallest, NUMERIC, True),
     "any": (lambda dtype, values: any(values), ("bool",), False),
     "all": (lambda dtype, values: all(values), ("bool",), False),
 }
 # name, shape, axes, keepdims
-SHAPES = [
-    ("first", (3, 5), [0], False),
-    ("last", (3, 5), [-1], False),
-    ("keep", (3, 5), [1], True),
-    ("outer_axes", (2, 3, 4), [0, -1], False),
-    ("outer_keep", (2, 3, 4), [0, 2], True),
-    ("everything", (2, 3, 2), [0, 1, 2], False),
-    ("nothing", (3, 5), [], False),
-    ("scalar", (), [], False),
-    ("ones", (1, 1), [1], False),
-    ("primes", (7, 13), [1], False),
-    ("empty_axis", (3, 0), [1], False),
-    ("empty_rest", (0, 3), [1], False),
-    ("beyond_tile", (67, 129), [0], False),
-]
+SHAPES = [("first", (3, 5), [0], False), ("last", (3, 5), [-1], False), ("keep", (3, 5), [1], True),
+          ("outer_axes", (2, 3, 4), [0, -1], False), ("outer_keep", (2, 3, 4), [0, 2], True),
+          ("everything", (2, 3, 2), [0, 1, 2], False), ("nothing", (3, 5), [], False),
+          ("scalar", (), [], False), ("ones", (1, 1), [1], False), ("primes", (7, 13), [1], False),
+          ("empty_axis", (3, 0), [1], False), ("empty_rest", (0, 3), [1], False),
+          ("beyond_tile", (67, 129), [0], False)]
 
 
 def _draw_for(op, key, dtype, shape, smooth):
@@ -120,31 +91,14 @@ def _add_reductions(book, op):
         x = _draw_for(op, name, main, shape, smooth)
         differences = ("x",) if smooth and 0 < x.array.size <= 30 else ()
         _add_reduce(book, op, name, x, axes, keepdims, smooth=differences)
-    _add_reduce(
-        book,
-        op,
-        "symbolic",
-        _draw_for(op, "symbolic", main, (2, 5), smooth),
-        [1],
-        types={"x": "B, T"},
-        smooth=("x",) if smooth else (),
-    )
+    _add_reduce(book, op, "symbolic", _draw_for(op, "symbolic", main, (2, 5), smooth), [1],
+                types={"x": "B, T"}, smooth=("x",) if smooth else ())
     if smooth:
-        rows = [
-            [NAN, 1.0, 2.0],
-            [INF, 1.0, -2.0],
-            [-INF, 1.0, 2.0],
-            [INF, -INF, 1.0],
-            [-INF, -INF, -INF],
-            [0.0, -0.0, 0.0],
-            [1.0, 2.0, NAN],
-        ]
+        rows = [[NAN, 1.0, 2.0], [INF, 1.0, -2.0], [-INF, 1.0, 2.0], [INF, -INF, 1.0],
+                [-INF, -INF, -INF], [0.0, -0.0, 0.0], [1.0, 2.0, NAN]]
         _add_reduce(book, op, "specials", given("f64", rows), [1])
-        (
-            _add_reduce(book, op, "empty_integers", given("i8", np.zeros((2, 0))), [1])
-            if "i8" in dtypes
-            else None
-        )
+        _add_reduce(book, op, "empty_integers", given("i8", np.zeros((2, 0))), [1]) \
+            if "i8" in dtypes else None
 
 
 def _add_extremum_ties(book):
@@ -157,21 +111,13 @@ def _add_extremum_ties(book):
 
 def _add_matmul(book):
     def make(name, dtype, left, right, types=None, smooth=()):
-        x, y = (
-            draw(f"matmul/{name}/{side}", dtype, shape, -3, 3)
-            for side, shape in (("x", left), ("y", right))
-        )
+        x, y = (draw(f"matmul/{name}/{side}", dtype, shape, -3, 3)
+                for side, shape in (("x", left), ("y", right)))
         if dtype in INTEGER and name.startswith("ends"):
             x, y = wide("matmul/x", dtype, left), wide("matmul/y", dtype, right)
         product = np.matmul(x.array, y.array)
-        book.add(
-            "matmul",
-            name,
-            {"x": x, "y": y},
-            {"out": expected(dtype, product)},
-            types=types,
-            smooth=smooth,
-        )
+        book.add("matmul", name, {"x": x, "y": y}, {"out": expected(dtype, product)}, types=types,
+                 smooth=smooth)
 
     both = ("x", "y")
     for dtype in NUMERIC:
@@ -197,12 +143,10 @@ def _add_matmul(book):
 
 
 def _order(values):
-    """Positions from the largest to the smallest; NaN is the largest, of equal ones the first leads."""
-
+    """Positions from the largest down; NaN is the largest, of equal ones the first leads."""
     def rank(i):
         nan = isinstance(values[i], float) and math.isnan(values[i])
         return (0 if nan else 1, 0 if nan else -values[i], i)
-
     return sorted(range(len(values)), key=rank)
 
 
@@ -222,11 +166,8 @@ def _add_argmax(book):
     make("beyond_tile", draw("argmax/beyond", "f32", (3, 257), -3, 3), 1)
     make("empty_rest", given("f32", np.zeros((0, 3))), 1)
     make("ties", given("f64", [[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [-0.0, 0.0, -0.0]]), 1)
-    make(
-        "specials",
-        given("f64", [[1.0, NAN, INF, NAN], [-INF, -INF, -INF, -INF], [INF, 1.0, INF, 2.0]]),
-        1,
-    )
+    make("specials", given("f64", [[1.0, NAN, INF, NAN], [-INF, -INF, -INF, -INF],
+                                   [INF, 1.0, INF, 2.0]]), 1)
     make("symbolic", draw("argmax/symbolic", "f64", (2, 5)), 1, types={"x": "B, T"})
 
 
@@ -240,11 +181,8 @@ def _add_cumsum(book):
             if exclusive:
                 start, stop = (start + 1, stop) if reverse else (start, stop - 1)
             out[place] = sum(row[start:stop])
-        attrs = (
-            f"axis = {axis}"
-            + (", exclusive = true" if exclusive else "")
-            + (", reverse = true" if reverse else "")
-        )
+        attrs = f"axis = {axis}" + (", exclusive = true" if exclusive else "") + \
+            (", reverse = true" if reverse else "")
         out = expected(x.dtype, np.moveaxis(out, -1, axis))
         book.add("cumsum", name, {"x": x}, {"out": out}, attrs, types, smooth=smooth)
 
@@ -286,32 +224,19 @@ def _add_top_k(book):
     make("primes", draw("top_k/primes", "f32", (7, 13)), 5)
     make("beyond_tile", draw("top_k/beyond", "f32", (2, 257)), 7)
     make("empty_rest", given("f32", np.zeros((0, 3))), 2)
-    make(
-        "ties",
-        given("f64", [[1.0, 3.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0], [0.0, -0.0, 0.0, -1.0]]),
-        3,
-    )
+    make("ties", given("f64", [[1.0, 3.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0], [0.0, -0.0, 0.0, -1.0]]),
+         3)
     make("specials", given("f64", [[1.0, NAN, INF, NAN], [-INF, -INF, 0.0, -INF]]), 3)
     make("symbolic", distinct("top_k/symbolic", "f64", (2, 5)), 2, {"x": "B, T"}, ("x",))
 
 
 def _add_global_norm(book):
     def make(name, dtype, shapes, types=None, smooth=True, values=None):
-        inputs = values or {
-            f"x{i}": draw(f"global_norm/{name}/{i}", dtype, shape, -3, 3)
-            for i, shape in enumerate(shapes)
-        }
-        total = math.sqrt(
-            math.fsum(float(v) ** 2 for t in inputs.values() for v in t.array.ravel())
-        )
-        book.add(
-            "global_norm",
-            name,
-            inputs,
-            {"out": expected(dtype, total)},
-            types=types,
-            smooth=[k for k, t in inputs.items() if t.array.size] if smooth else (),
-        )
+        inputs = values or {f"x{i}": draw(f"global_norm/{name}/{i}", dtype, shape, -3, 3)
+                            for i, shape in enumerate(shapes)}
+        total = math.sqrt(math.fsum(float(v)**2 for t in inputs.values() for v in t.array.ravel()))
+        book.add("global_norm", name, inputs, {"out": expected(dtype, total)}, types=types,
+                 smooth=[k for k, t in inputs.items() if t.array.size] if smooth else ())
 
     for dtype in FLOAT:
         make(dtype, dtype, [(3, 5), (2,)], smooth=dtype in ("f64", "f32"))
@@ -324,13 +249,8 @@ def _add_global_norm(book):
     make("symbolic", "f64", [(2, 3), (3,)], {"x0": "B, T", "x1": "T"})
     make("nan", "f64", None, smooth=False, values={"x": given("f64", [1.0, NAN])})
     zero = given("f64", [0.0, 0.0])
-    book.add(
-        "global_norm",
-        "zero",
-        {"x": zero},
-        {"out": expected("f64", 0.0)},
-        slopes=({"out": given("f64", 2.0)}, {"x": zero}),
-    )
+    book.add("global_norm", "zero", {"x": zero}, {"out": expected("f64", 0.0)},
+             slopes=({"out": given("f64", 2.0)}, {"x": zero}))
 
 
 def add_cases(book):

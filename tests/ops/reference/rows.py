@@ -1,5 +1,4 @@
 """Ops on rows: softmax, log_softmax, logsumexp, layer_norm and rms_norm."""
-
 # SPDX-License-Identifier: Apache-2.0
 import math
 
@@ -85,18 +84,10 @@ def _add_logsumexp(book):
             out[place] = logsumexp([float(v) for v in moved[place]])
         if keepdims:
             out = np.expand_dims(out, -1 if axis is None else axis)
-        attrs = ([] if axis is None else [f"axis = {axis}"]) + (
-            ["keepdims = true"] if keepdims else []
-        )
-        book.add(
-            "logsumexp",
-            name,
-            {"x": x},
-            {"out": expected(x.dtype, out)},
-            ", ".join(attrs),
-            types,
-            **more,
-        )
+        attrs = ([] if axis is None else [f"axis = {axis}"]) + (["keepdims = true"]
+                                                                if keepdims else [])
+        book.add("logsumexp", name, {"x": x}, {"out": expected(x.dtype, out)}, ", ".join(attrs),
+                 types, **more)
 
     def at(name, dtype, shape, span=3):
         return draw("logsumexp/" + name, dtype, shape, -span, span)
@@ -127,7 +118,7 @@ def _layer_norm(x, gain, bias, eps):
 
 
 def _rms_norm(x, gain, eps):
-    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain
+    return x / np.sqrt((x ** 2).mean(axis=-1, keepdims=True) + eps) * gain
 
 
 def _add_norms(book, op, default_eps):
@@ -140,15 +131,8 @@ def _add_norms(book, op, default_eps):
             inputs[part] = draw(f"{op}/{name}/{part}", dtype, x.array.shape[-1:], 0.5, 1.5)
         arrays = [t.array for t in inputs.values()] + [default_eps if eps is None else eps]
         out = _layer_norm(*arrays) if op == "layer_norm" else _rms_norm(*arrays)
-        book.add(
-            op,
-            name,
-            inputs,
-            {"out": expected(x.dtype, out)},
-            "" if eps is None else f"eps = {eps}",
-            types,
-            smooth=names if smooth else (),
-        )
+        book.add(op, name, inputs, {"out": expected(x.dtype, out)},
+                 "" if eps is None else f"eps = {eps}", types, smooth=names if smooth else ())
 
     for dtype in FLOAT:
         make(dtype, dtype, (3, 5), smooth=dtype in ("f64", "f32"))

@@ -1,11 +1,10 @@
 """Elementwise ops of one operand, apart from cast and logic."""
-
 # SPDX-License-Identifier: Apache-2.0
 import math
 
 import numpy as np
 
-from .core import FLOAT, INF, NAN, SIGNED, SIGNED_INTEGER, draw, expected, given, lift, wide
+from .core import (FLOAT, INF, NAN, SIGNED, SIGNED_INTEGER, draw, expected, given, lift, wide)
 
 
 def _exp(x):
@@ -63,9 +62,12 @@ def _clamp(low, high):
 
 
 def _on_both(on_floats, on_integers):
-    return lambda a: (
-        np.frompyfunc(on_integers, 1, 1)(a) if a.dtype == object else lift(on_floats)(a)
-    )
+    def apply(array):
+        if array.dtype == object:
+            return np.frompyfunc(on_integers, 1, 1)(array)
+        return lift(on_floats)(array)
+
+    return apply
 
 
 # op: (formula, element types, range, points to keep away from, whether it has a gradient)
@@ -73,13 +75,8 @@ OPS = {
     "neg": (lambda a: -a, SIGNED, (-3, 3), (), True),
     "abs": (lambda a: np.abs(a), SIGNED, (-3, 3), (0.0,), True),
     "sign": (_on_both(_sign, lambda v: (v > 0) - (v < 0)), SIGNED, (-3, 3), (), False),
-    "relu": (
-        _on_both(lambda x: x if math.isnan(x) else max(x, 0.0), lambda v: max(v, 0)),
-        SIGNED,
-        (-3, 3),
-        (0.0,),
-        True,
-    ),
+    "relu": (_on_both(lambda x: x if math.isnan(x) else max(x, 0.0), lambda v: max(v, 0)),
+             SIGNED, (-3, 3), (0.0,), True),
     "floor": (lift(_whole(math.floor)), FLOAT, (-3, 3), (), False),
     "ceil": (lift(_whole(math.ceil)), FLOAT, (-3, 3), (), False),
     "round": (lift(_whole(round)), FLOAT, (-3, 3), (), False),
@@ -129,15 +126,8 @@ def _add_shapes(book, op, formula, dtypes, span, away, smooth, attrs="", prefix=
 
 def _add_specials(book, op, formula, attrs="", prefix=""):
     for dtype in ("f64", "f32"):
-        _add(
-            book,
-            op,
-            formula,
-            f"{prefix}specials_{dtype}",
-            given(dtype, SPECIALS),
-            attrs,
-            zero_sign=op in ("neg", "abs", "sign", "floor", "ceil", "round", "sqrt"),
-        )
+        _add(book, op, formula, f"{prefix}specials_{dtype}", given(dtype, SPECIALS), attrs,
+             zero_sign=op in ("neg", "abs", "sign", "floor", "ceil", "round", "sqrt"))
 
 
 def _add_clamp(book):
@@ -153,15 +143,8 @@ def _add_clamp(book):
         _add_shapes(book, "clamp", formula, FLOAT, (-3, 3), away, True, attrs)
         x = given("f64", [-1.0, 1.0, 0.0, 2.0, -2.0])
         slope = expected("f64", [1.0, 1.0, 1.0, 0.0, 0.0])
-        _add(
-            book,
-            "clamp",
-            formula,
-            "ends",
-            x,
-            attrs,
-            slopes=({"out": given("f64", np.ones(5))}, {"x": slope}),
-        )
+        _add(book, "clamp", formula, "ends", x, attrs,
+             slopes=({"out": given("f64", np.ones(5))}, {"x": slope}))
 
 
 def add_cases(book):
@@ -175,14 +158,9 @@ def add_cases(book):
                 _add(book, op, formula, f"ends_{dtype}", wide(op, dtype, (11,)))
         if op in AT_KINKS:
             points, slope = AT_KINKS[op]
-            _add(
-                book,
-                op,
-                formula,
-                "kinks",
-                given("f64", points),
-                slopes=({"out": given("f64", np.ones(len(points)))}, {"x": expected("f64", slope)}),
-            )
+            weights = given("f64", np.ones(len(points)))
+            _add(book, op, formula, "kinks", given("f64", points),
+                 slopes=({"out": weights}, {"x": expected("f64", slope)}))
     for name, scalar in (("none", _gelu), ("tanh", _gelu_tanh)):
         attrs = f'approximate = "{name}"'
         _add_shapes(book, "gelu", lift(scalar), FLOAT, (-4, 4), (), True, attrs, name + "_")
