@@ -60,6 +60,7 @@ TransformerConfig vit_base() {
   c.norm_eps = 1e-6;
   c.dropout = 0;
   c.attn_dropout = 0;
+  c.label_smoothing = 0;
   c.ignore_label = -100;
   c.classes = 1000;
   return c;

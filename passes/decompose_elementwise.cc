@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "passes/decompose_rules.h"
+#include "passes/formulas.h"
 
 namespace weft {
 
@@ -47,9 +48,7 @@ Operands decompose_gelu(Emitter& b, const Node& node, const Operands& operands) 
   Value x = operands[0];
   Value curve;
   if (node.attrs.text("approximate") == "tanh") {
-    Value cubic = b.mul({b.like(0.044715, x), b.mul({x, b.mul({x, x})})});
-    double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    curve = b.tanh({b.mul({b.like(scale, x), b.add({x, cubic})})});
+    curve = b.tanh({gelu_bend(b, x)});
   } else {
     curve = b.erf({b.mul({x, b.like(std::numbers::sqrt2 / 2, x)})});
   }

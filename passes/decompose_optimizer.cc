@@ -1,6 +1,7 @@
 // Decompositions of optimizer steps.
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/decompose_rules.h"
+#include "passes/formulas.h"
 
 namespace weft {
 
@@ -10,6 +11,19 @@ namespace {
 
 Value scaled(Emitter& b, double factor, Value value) {
   return b.mul({b.like(factor, value), value});
+}
+
+// A step is computed with widened operands, and its results are rounded to the parameter's type. The
+// step counter is an integer and stays as it is.
+Operands widened(Emitter& b, const Operands& operands) {
+  Operands wide;
+  for (Value operand : operands) wide.push_back(widen(b, operand));
+  return wide;
+}
+
+Operands narrowed(Emitter& b, const Node& node, Operands results) {
+  for (Value& result : results) result = b.cast_to(result, node.types[0].dtype);
+  return results;
 }
 
 struct Moments {
@@ -38,26 +52,31 @@ Moments advance(Emitter& b, const Node& node, const Operands& operands, Value gr
 
 }  // namespace
 
-Operands decompose_sgd(Emitter& b, const Node& node, const Operands& operands) {
+Operands decompose_sgd(Emitter& b, const Node& node, const Operands& narrow) {
+  Operands operands = widened(b, narrow);
   Value param = operands[0];
   Value grad = b.add({operands[1], scaled(b, node.attrs.real("weight_decay"), param)});
   Value velocity = b.add({scaled(b, node.attrs.real("momentum"), operands[2]), grad});
-  return {b.sub({param, b.mul({operands[3], velocity})}), velocity};
+  Value moved = b.sub({param, b.mul({operands[3], velocity})});
+  return narrowed(b, node, {moved, velocity});
 }
 
-Operands decompose_adam(Emitter& b, const Node& node, const Operands& operands) {
+Operands decompose_adam(Emitter& b, const Node& node, const Operands& narrow) {
+  Operands operands = widened(b, narrow);
   Value param = operands[0];
   Value grad = b.add({operands[1], scaled(b, node.attrs.real("weight_decay"), param)});
   Moments next = advance(b, node, operands, grad);
-  return {b.sub({param, b.mul({operands[4], next.step})}), next.m, next.v};
+  Value moved = b.sub({param, b.mul({operands[4], next.step})});
+  return narrowed(b, node, {moved, next.m, next.v});
 }
 
-Operands decompose_adamw(Emitter& b, const Node& node, const Operands& operands) {
+Operands decompose_adamw(Emitter& b, const Node& node, const Operands& narrow) {
+  Operands operands = widened(b, narrow);
   Value param = operands[0];
   Moments next = advance(b, node, operands, operands[1]);
   Value decay = scaled(b, node.attrs.real("weight_decay"), param);
   Value moved = b.mul({operands[4], b.add({next.step, decay})});
-  return {b.sub({param, moved}), next.m, next.v};
+  return narrowed(b, node, {b.sub({param, moved}), next.m, next.v});
 }
 
 }  // namespace weft

@@ -3,21 +3,12 @@
 #include <limits>
 
 #include "passes/decompose_rules.h"
+#include "passes/formulas.h"
 #include "passes/sizes.h"
 
 namespace weft {
 
 using Operands = std::vector<Value>;
-
-namespace {
-
-Attrs keep_axis(int64_t axis) { return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}}; }
-
-Attrs keep_last_axis(Emitter& b, Value value) {
-  return keep_axis(static_cast<int64_t>(b.shape(value).size()) - 1);
-}
-
-}  // namespace
 
 Operands decompose_mean(Emitter& b, const Node& node, const Operands& operands) {
   Value total = b.sum({operands[0]}, node.attrs);
@@ -46,37 +37,48 @@ Operands decompose_softmax(Emitter& b, const Node& node, const Operands& operand
   return {b.div({powers, b.select({masked, b.like(1, in), total})})};
 }
 
+namespace {
+
+struct LogSum {
+  Value centre;   // [.., 1, ..]: the largest element, 0 if it is not finite
+  Value shifted;  // in - centre
+  Value total;    // [.., 1, ..]: sum of exp(shifted)
+};
+
+LogSum log_sum(Emitter& b, Value in, int64_t axis) {
+  Attrs over_row = keep_axis(axis);
+  LogSum sum;
+  Value largest = b.max({in}, over_row);
+  sum.centre = b.select({b.is_finite({largest}), largest, b.like(0, in)});
+  sum.shifted = b.sub({in, sum.centre});
+  sum.total = b.sum({b.exp({sum.shifted})}, over_row);
+  return sum;
+}
+
+}  // namespace
+
 Operands decompose_log_softmax(Emitter& b, const Node& node, const Operands& operands) {
-  Value in = operands[0];
-  Attrs attrs{{"axis", node.attrs.integer("axis")}, {"keepdims", true}};
-  Value total = b.logsumexp({in}, attrs);
-  Value masked = b.eq({total, b.like(-std::numeric_limits<double>::infinity(), in)});
-  return {b.sub({in, b.select({masked, b.like(0, in), total})})};
+  LogSum sum = log_sum(b, operands[0], node.attrs.integer("axis"));
+  // A row masked everywhere has nothing to take the logarithm of, and stays -inf.
+  Value zero = b.like(0, sum.total);
+  Value log = b.select({b.eq({sum.total, zero}), zero, b.log({sum.total})});
+  return {b.sub({sum.shifted, log})};
 }
 
 Operands decompose_logsumexp(Emitter& b, const Node& node, const Operands& operands) {
-  Value in = operands[0];
-  Attrs over_row = keep_axis(node.attrs.integer("axis"));
-  Value largest = b.max({in}, over_row);
-  Value centre = b.select({b.is_finite({largest}), largest, b.like(0, in)});
-  Value total = b.sum({b.exp({b.sub({in, centre})})}, over_row);
-  return {b.reshape_to(b.add({b.log({total}), centre}), node.types[0].shape)};
+  LogSum sum = log_sum(b, operands[0], node.attrs.integer("axis"));
+  return {b.reshape_to(b.add({b.log({sum.total}), sum.centre}), node.types[0].shape)};
 }
 
 Operands decompose_layer_norm(Emitter& b, const Node& node, const Operands& operands) {
-  Value in = operands[0];
-  Attrs over_row = keep_last_axis(b, in);
-  Value centred = b.sub({in, b.mean({in}, over_row)});
-  Value variance = b.mean({b.mul({centred, centred})}, over_row);
-  Value scale = b.rsqrt({b.add({variance, b.like(node.attrs.real("eps"), in)})});
-  return {b.add({b.mul({b.mul({centred, scale}), operands[1]}), operands[2]})};
+  NormalRows rows = normalise_rows(b, operands[0], node.attrs.real("eps"), /*centre=*/true);
+  Value scaled = b.mul({rows.normal, widen(b, operands[1])});
+  return {b.cast_to(b.add({scaled, widen(b, operands[2])}), node.types[0].dtype)};
 }
 
 Operands decompose_rms_norm(Emitter& b, const Node& node, const Operands& operands) {
-  Value in = operands[0];
-  Value square = b.mean({b.mul({in, in})}, keep_last_axis(b, in));
-  Value scale = b.rsqrt({b.add({square, b.like(node.attrs.real("eps"), in)})});
-  return {b.mul({b.mul({in, scale}), operands[1]})};
+  NormalRows rows = normalise_rows(b, operands[0], node.attrs.real("eps"), /*centre=*/false);
+  return {b.cast_to(b.mul({rows.normal, widen(b, operands[1])}), node.types[0].dtype)};
 }
 
 namespace {
@@ -96,7 +98,7 @@ RowLoss row_loss(Emitter& b, const Node& node, const Operands& operands) {
   loss.log_p = b.log_softmax({logits});
   // Any other target outside the classes is an error here, as it is in the loss.
   Value index = b.select({loss.ignored, b.scalar(0, dtype), targets});
-  auto last = static_cast<int64_t>(b.shape(logits).size()) - 1;
+  auto last = last_axis(b.shape(logits));
   Value taken = b.take_along_axis({loss.log_p, add_last_axis(b, index)}, {{"axis", last}});
   loss.picked = b.reshape_to(taken, b.shape(targets));
   return loss;
@@ -109,7 +111,7 @@ Operands decompose_cross_entropy(Emitter& b, const Node& node, const Operands& o
   double smoothing = node.attrs.real("label_smoothing");
   Value likelihood = rows.picked;
   if (smoothing != 0) {
-    auto last = static_cast<int64_t>(b.shape(rows.log_p).size()) - 1;
+    auto last = last_axis(b.shape(rows.log_p));
     Value mean = b.mean({rows.log_p}, {{"axes", std::vector<int64_t>{last}}});
     Value sharp = b.mul({likelihood, b.like(1 - smoothing, likelihood)});
     likelihood = b.add({sharp, b.mul({mean, b.like(smoothing, mean)})});

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "passes/formulas.h"
 #include "passes/gradient_rules.h"
 
 namespace weft {
@@ -66,15 +67,11 @@ Value gelu_slope(Emitter& b, Value x) {
 
 // Of 0.5 * x * (1 + t) with t = tanh(c * (x + a * x^3)).
 Value gelu_tanh_slope(Emitter& b, Value x) {
-  constexpr double kCubic = 0.044715;
-  double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   Value one = b.like(1, x);
   Value half = b.like(0.5, x);
-  Value square = b.mul({x, x});
-  Value stretched = b.add({one, b.mul({b.like(kCubic, x), square})});
-  Value t = b.tanh({b.mul({b.mul({b.like(scale, x), x}), stretched})});
-  Value inner = b.add({one, b.mul({b.like(3 * kCubic, x), square})});
-  Value inner_slope = b.mul({b.like(scale, x), inner});
+  Value t = b.tanh({gelu_bend(b, x)});
+  Value inner = b.add({one, b.mul({b.like(3 * kGeluCubic, x), b.mul({x, x})})});
+  Value inner_slope = b.mul({b.like(gelu_scale(), x), inner});
   Value bend = b.mul({b.mul({x, one_minus(b, b.mul({t, t}))}), inner_slope});
   return b.mul({half, b.add({b.add({one, t}), bend})});
 }

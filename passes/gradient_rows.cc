@@ -1,16 +1,10 @@
 // Gradients of ops over rows: softmax and its kin, normalisations, losses.
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/formulas.h"
 #include "passes/gradient_rules.h"
 #include "passes/sizes.h"
 
 namespace weft {
-namespace {
-
-Attrs keep_axis(int64_t axis) { return {{"axes", std::vector<int64_t>{axis}}, {"keepdims", true}}; }
-
-int64_t last_axis(const Shape& shape) { return static_cast<int64_t>(shape.size()) - 1; }
-
-}  // namespace
 
 // A row that is masked everywhere has a softmax of zeros, and so a gradient of zeros.
 void grad_softmax(GradScope& g) {
@@ -32,38 +26,35 @@ void grad_logsumexp(GradScope& g) {
   g.give(0, g.b.mul({expand_over(g.b, g.grad(), g.shape(0), {axis}), share}));
 }
 
-void grad_layer_norm(GradScope& g) {
+namespace {
+
+// Gradients of in and gain for normal(in) * gain, with the mean taken away first if `centre`.
+void give_normalised(GradScope& g, bool centre) {
   Emitter& b = g.b;
-  Value in = g.operand(0);
+  DType dtype = b.type(g.operand(0)).dtype;
+  NormalRows rows = normalise_rows(b, g.operand(0), g.node.attrs.real("eps"), centre);
+  Value grad = widen(b, g.grad());
   Attrs over_row = keep_axis(last_axis(g.shape(0)));
-  Value centred = b.sub({in, b.mean({in}, over_row)});
-  Value variance = b.mean({b.mul({centred, centred})}, over_row);
-  Value scale = b.rsqrt({b.add({variance, b.like(g.node.attrs.real("eps"), in)})});
-  Value normal = b.mul({centred, scale});
   if (g.wants(0)) {
-    Value inner = b.mul({g.grad(), g.operand(1)});
-    Value along = b.mul({normal, b.mean({b.mul({inner, normal})}, over_row)});
-    Value across = b.sub({inner, b.mean({inner}, over_row)});
-    g.give(0, b.mul({scale, b.sub({across, along})}));
+    Value inner = b.mul({grad, widen(b, g.operand(1))});
+    Value along = b.mul({rows.normal, b.mean({b.mul({inner, rows.normal})}, over_row)});
+    if (centre) inner = b.sub({inner, b.mean({inner}, over_row)});
+    g.give(0, b.cast_to(b.mul({rows.scale, b.sub({inner, along})}), dtype));
   }
-  if (g.wants(1)) g.give(1, b.mul({g.grad(), normal}));
+  if (g.wants(1)) {
+    Value product = b.sum_to(b.mul({grad, rows.normal}), g.shape(1));
+    g.give(1, b.cast_to(product, dtype));
+  }
+}
+
+}  // namespace
+
+void grad_layer_norm(GradScope& g) {
+  give_normalised(g, /*centre=*/true);
   g.give(2, g.grad());
 }
 
-void grad_rms_norm(GradScope& g) {
-  Emitter& b = g.b;
-  Value in = g.operand(0);
-  Attrs over_row = keep_axis(last_axis(g.shape(0)));
-  Value square = b.mean({b.mul({in, in})}, over_row);
-  Value scale = b.rsqrt({b.add({square, b.like(g.node.attrs.real("eps"), in)})});
-  Value normal = b.mul({in, scale});
-  if (g.wants(0)) {
-    Value inner = b.mul({g.grad(), g.operand(1)});
-    Value along = b.mul({normal, b.mean({b.mul({inner, normal})}, over_row)});
-    g.give(0, b.mul({scale, b.sub({inner, along})}));
-  }
-  if (g.wants(1)) g.give(1, b.mul({g.grad(), normal}));
-}
+void grad_rms_norm(GradScope& g) { give_normalised(g, /*centre=*/false); }
 
 namespace {
 

@@ -31,7 +31,7 @@ Action for_integers(Action action) {
 std::optional<Value> negated_constant(Match& m) {
   double number = m.number(c);
   if (is_float(m.dtype())) return m.scalar(-number);
-  if (!is_signed_integer(m.dtype()) || std::abs(number) > 0x1p53) return std::nullopt;
+  if (!is_signed_integer(m.dtype()) || std::abs(number) >= 0x1p53) return std::nullopt;
   return m.scalar(static_cast<double>(wrap_to(m.dtype(), -static_cast<int64_t>(number))));
 }
 
@@ -62,7 +62,9 @@ std::optional<Value> join_factors(Match& m) {
   double second = m.number(d);
   bool same_way = (std::abs(first) >= 1) == (std::abs(second) >= 1);
   bool exact = power_of_two(first) || power_of_two(second);
-  if (!same_way || !exact || !representable(first * second, m.dtype())) return std::nullopt;
+  // A subnormal product has lost digits; scaling x in two steps need not.
+  bool normal = std::isnormal(first * second) && representable(first * second, m.dtype());
+  if (!same_way || !exact || !normal) return std::nullopt;
   return m.out.mul({m[x], m.scalar(first * second)});
 }
 

@@ -10,7 +10,8 @@
 namespace weft {
 namespace {
 
-// Below this, what is left of a cancellation is noise.
+// What is left of a cancellation is noise: numbers of ordinary size leave about this much. A tensor
+// whose elements are all smaller is compared by its own size alone.
 constexpr double kNoise = 1e-13;
 
 // The row-major place of the first element that differs.
@@ -19,7 +20,7 @@ std::optional<int64_t> first_difference(const Tensor& a, const Tensor& b, double
   for (double element : a.reals) {
     if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
   }
-  double limit = tolerance * largest + kNoise;
+  double limit = tolerance * largest + (largest > kNoise ? kNoise : 0);
   for (int64_t i = 0; i < a.size(); ++i) {
     auto k = static_cast<size_t>(i);
     if (!a.real()) {
@@ -36,6 +37,13 @@ std::optional<int64_t> first_difference(const Tensor& a, const Tensor& b, double
 
 std::optional<VerifyDifference> compare_maps(const TensorMap& before, const TensorMap& after,
                                              const std::string& prefix, double tolerance) {
+  for (const auto& [name, tensor] : after) {
+    if (before.count(name) > 0) continue;
+    VerifyDifference difference;
+    difference.output = prefix + name;
+    difference.failure = "is new";
+    return difference;
+  }
   for (const auto& [name, tensor] : before) {
     VerifyDifference difference;
     difference.output = prefix + name;
@@ -98,7 +106,7 @@ class Verifier {
     if (report_.difference) return ok();
     if (record.index >= 0) {
       report_.passes.push_back(record);
-      if (record.changed) compare_all(record, module);
+      compare_all(record, module);  // whatever the pass says of itself
     }
     if (!report_.difference) WEFT_TRY_STATUS(add_trials(module));
     before_ = module;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "ir/support/file.h"
 #include "ir/text/text.h"
@@ -83,13 +84,29 @@ void add_graph_options(CLI::App* command, GraphOptions& options) {
       ->allow_extra_args(false);
 }
 
-DimBinding dim_binding(const GraphOptions& options) {
+Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options) {
+  std::set<std::string> symbols;
+  auto collect = [&](const Type& type) {
+    for (const Dim& dim : type.shape) dim.collect_symbols(symbols);
+  };
+  for (const Storage& item : module.storage) collect(item.type);
+  for (const Graph& graph : module.graphs) {
+    for (const Node& node : graph.nodes()) std::for_each(node.types.begin(), node.types.end(), collect);
+  }
   DimBinding binding;
   for (const std::string& text : options.dims) {
     size_t equals = text.find('=');
+    std::string symbol = text.substr(0, equals);
     int64_t size = 0;
     std::from_chars(text.data() + equals + 1, text.data() + text.size(), size);
-    binding[text.substr(0, equals)] = size;
+    if (symbols.count(symbol) == 0) {
+      return error({}, "--dim ", text, ": the module has no dim '", symbol, "'")
+          .hint(did_you_mean(symbol, {symbols.begin(), symbols.end()}));
+    }
+    auto [known, fresh] = binding.emplace(symbol, size);
+    if (!fresh && known->second != size) {
+      return error({}, "--dim ", symbol, " is given as ", known->second, " and as ", size);
+    }
   }
   return binding;
 }

@@ -58,7 +58,9 @@ struct GraphOptions {
   std::vector<std::string> dims;  // "B=8"
 };
 void add_graph_options(CLI::App* command, GraphOptions& options);
-DimBinding dim_binding(const GraphOptions& options);  // the values were validated by CLI11
+// The sizes of --dim (their form was checked with the command line). Fails on a symbol that the module
+// does not have.
+Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options);
 // The named graph, or the only one, or @forward.
 Result<const Graph*> choose_graph(const Module& module, const std::string& name);
 

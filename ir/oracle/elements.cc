@@ -34,13 +34,18 @@ Rows rows_along(const Sizes& shape, int64_t axis) {
   return rows;
 }
 
-double log_sum_exp(const std::vector<double>& x, const Rows& rows, int64_t o, int64_t i) {
+double LogSumExp::log_p(double x) const {
+  bool masked = largest == -std::numeric_limits<double>::infinity();
+  return masked ? largest : (x - largest) - log_rest;
+}
+
+LogSumExp log_sum_exp(const std::vector<double>& x, const Rows& rows, int64_t o, int64_t i) {
   double largest = -std::numeric_limits<double>::infinity();
   for (int64_t k = 0; k < rows.size; ++k) largest = nan_max(x[rows.at(o, k, i)], largest);
-  if (!std::isfinite(largest)) return largest;
+  if (!std::isfinite(largest)) return {largest, 0};
   double sum = 0;
   for (int64_t k = 0; k < rows.size; ++k) sum += std::exp(x[rows.at(o, k, i)] - largest);
-  return largest + std::log(sum);
+  return {largest, std::log(sum)};
 }
 
 std::string place(const Sizes& shape, int64_t i) {

@@ -93,8 +93,15 @@ inline bool larger(int64_t a, int64_t b) { return a > b; }
 inline double nan_max(double a, double b) { return a != a || a > b ? a : b; }
 inline double nan_min(double a, double b) { return a != a || a < b ? a : b; }
 
-// log(sum(exp(x))) over one row.
-double log_sum_exp(const std::vector<double>& x, const Rows& rows, int64_t o, int64_t i);
+// log(sum(exp(x))) over one row, as largest element + logarithm of the rest: kept apart, a large
+// element does not swallow the logarithm.
+struct LogSumExp {
+  double largest = 0;
+  double log_rest = 0;
+
+  double log_p(double x) const;  // x - largest - log_rest; -inf in a row of nothing but -inf
+};
+LogSumExp log_sum_exp(const std::vector<double>& x, const Rows& rows, int64_t o, int64_t i);
 
 // "[1, 2]": the coordinates of element number `i`, or the text of a shape.
 std::string place(const Sizes& shape, int64_t i);

@@ -1,7 +1,6 @@
 // The oracle's losses.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <limits>
 
 #include "ir/oracle/elements.h"
 
@@ -24,11 +23,8 @@ EvalResult loss_per_position(const EvalArgs& args, Fn fn) {
       return args.fail("target ", target, " at position ", place(targets.shape, row),
                        " is out of range for ", rows.size, " classes");
     }
-    double total = log_sum_exp(logits.reals, rows, row, 0);
-    bool masked = total == -std::numeric_limits<double>::infinity();
-    auto log_p = [&](int64_t k) {
-      return masked ? total : logits.reals[rows.at(row, k, 0)] - total;
-    };
+    LogSumExp sum = log_sum_exp(logits.reals, rows, row, 0);
+    auto log_p = [&](int64_t k) { return sum.log_p(logits.reals[rows.at(row, k, 0)]); };
     result.reals[static_cast<size_t>(row)] = fn(log_p, rows.size, target);
   }
   return single(std::move(result));

@@ -31,11 +31,10 @@ EvalResult eval_log_softmax(const EvalArgs& args) {
   Rows rows = rows_along(in.shape, args.node.attrs.integer("axis"));
   Tensor result = args.make_result();
   for_each_row(rows, [&](int64_t o, int64_t i) {
-    double total = log_sum_exp(in.reals, rows, o, i);
-    bool masked = total == -std::numeric_limits<double>::infinity();
+    LogSumExp sum = log_sum_exp(in.reals, rows, o, i);
     for (int64_t k = 0; k < rows.size; ++k) {
       size_t at = rows.at(o, k, i);
-      result.reals[at] = masked ? total : in.reals[at] - total;
+      result.reals[at] = sum.log_p(in.reals[at]);
     }
   });
   return single(std::move(result));
@@ -46,7 +45,8 @@ EvalResult eval_logsumexp(const EvalArgs& args) {
   Rows rows = rows_along(in.shape, args.node.attrs.integer("axis"));
   Tensor result = args.make_result();
   for_each_row(rows, [&](int64_t o, int64_t i) {
-    result.reals[static_cast<size_t>(o * rows.inner + i)] = log_sum_exp(in.reals, rows, o, i);
+    LogSumExp sum = log_sum_exp(in.reals, rows, o, i);
+    result.reals[static_cast<size_t>(o * rows.inner + i)] = sum.largest + sum.log_rest;
   });
   return single(std::move(result));
 }

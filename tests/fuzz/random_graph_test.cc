@@ -1,5 +1,7 @@
 // Random graphs: optimised and decomposed, they compute what they computed before.
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/random_graph.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "ir/text/text.h"
 #include "passes/rewrite.h"
 #include "tests/fuzz/random_trial.h"
-#include "tests/support/random_graph.h"
 
 namespace weft {
 namespace {
@@ -79,11 +80,13 @@ TEST(RandomModule, HasWhatItPromises) {
     EXPECT_GE(count, RandomOptions().min_ops);
     EXPECT_LE(count, RandomOptions().max_ops);
     auto contains_op = [&](OpTrait trait) {
-      return std::ranges::any_of(graph.nodes(), [&](const Node& n) { return info(n.op).has(trait); });
+      return std::ranges::any_of(graph.nodes(),
+                                 [&](const Node& n) { return info(n.op).has(trait); });
     };
     EXPECT_TRUE(contains_op(kView));
     EXPECT_TRUE(contains_op(kReduction));
-    EXPECT_TRUE(std::ranges::any_of(graph.nodes(), [](const Node& n) { return n.op == Op::matmul; }));
+    EXPECT_TRUE(
+        std::ranges::any_of(graph.nodes(), [](const Node& n) { return n.op == Op::matmul; }));
     EXPECT_TRUE(std::ranges::any_of(graph.nodes(), is_symbolic));
     EXPECT_TRUE(has_shared_value(graph));
     EXPECT_EQ(print(module), print(module_of(seed)));

@@ -29,11 +29,13 @@ constexpr char kAutodiffStage[] = "autodiff";
 using Outcome = std::optional<TrialFailure>;
 using Results = std::map<std::string, OracleResult>;
 
-// While it lives a broken invariant is an exception, so that the module which breaks it can be shrunk.
+// While it lives a broken invariant is an exception, so that the module which breaks it can be
+// shrunk.
 class CatchChecks {
  public:
   CatchChecks() {
-    set_check_handler([](std::string_view message) { throw std::runtime_error(std::string(message)); });
+    set_check_handler(
+        [](std::string_view message) { throw std::runtime_error(std::string(message)); });
   }
   ~CatchChecks() { set_check_handler(nullptr); }
   CatchChecks(const CatchChecks&) = delete;
@@ -54,6 +56,12 @@ GradRequest grad_request(const Module& module) {
     if (is_float(graph.type(input).dtype)) request.wrt.push_back("%" + graph.input_name(input));
   }
   return request;
+}
+
+// The module with the gradients that the trial asks for.
+Result<Module> with_backward(Module module, const Trial& trial) {
+  if (trial.backward) WEFT_TRY_STATUS(add_backward(module, grad_request(module)));
+  return module;
 }
 
 Outcome check_forms(const Module& module) {
@@ -154,38 +162,36 @@ Outcome check_decomposed(const Runner& runner, Module module) {
 }
 
 // In f64, where no cast and no constant rounds, more must agree: decompositions, rules that are
-// right for moderate numbers only, and the gradients of the graph simplified with those of the graph
-// as it was written.
-Outcome compare_widened(const Module& forward, const Module& whole, const Trial& trial,
-                        const PassOptions& with_grad) {
-  Runner runner(whole, trial);
+// right for moderate numbers only, and the gradients of the graph simplified with those of the
+// graph as it was written.
+Outcome compare_widened(const Module& forward, const Trial& trial) {
+  Result<Module> whole = with_backward(forward, trial);
+  if (!whole.ok()) return failed("backward", whole.diagnostics());
+  Runner runner(*whole, trial);
   if (Outcome bad = runner.run()) return bad;
-  Module decomposed = whole;
+  Module decomposed = *whole;
   Result<bool> changed = decompose(decomposed, {});
   if (!changed.ok()) return failed("decompose", changed.diagnostics());
   if (Outcome bad = runner.compare("decompose", decomposed)) return bad;
-  PassOptions fast = trial.pass;
-  fast.fast_math = true;
-  if (Outcome bad = compare_pipeline(runner, whole, kFastMathStage, fast)) return bad;
+  PassOptions options = trial.pass;
+  options.fast_math = true;
+  if (Outcome bad = compare_pipeline(runner, *whole, kFastMathStage, options)) return bad;
   if (!trial.backward) return std::nullopt;
-  return compare_pipeline(runner, forward, kAutodiffStage, with_grad);
+  options = trial.pass;
+  options.grad = grad_request(forward);
+  return compare_pipeline(runner, forward, kAutodiffStage, options);
 }
 
 Outcome try_unguarded(const Module& module, const Trial& trial) {
-  Module whole = module;
-  PassOptions with_grad = trial.pass;
-  if (trial.backward) {
-    with_grad.grad = grad_request(module);
-    Status status = add_backward(whole, *with_grad.grad);
-    if (!status.ok()) return failed("backward", status.diagnostics());
-  }
-  if (Status status = verify(whole); !status.ok()) return failed("verify", status.diagnostics());
-  if (Outcome bad = check_forms(whole)) return bad;
-  Runner runner(whole, trial);
+  Result<Module> whole = with_backward(module, trial);
+  if (!whole.ok()) return failed("backward", whole.diagnostics());
+  if (Status status = verify(*whole); !status.ok()) return failed("verify", status.diagnostics());
+  if (Outcome bad = check_forms(*whole)) return bad;
+  Runner runner(*whole, trial);
   if (Outcome bad = runner.run()) return bad;
-  if (Outcome bad = compare_pipeline(runner, whole, kPipelineStage, trial.pass)) return bad;
-  if (Outcome bad = check_decomposed(runner, whole)) return bad;
-  return compare_widened(widen(module), widen(whole), trial, with_grad);
+  if (Outcome bad = compare_pipeline(runner, *whole, kPipelineStage, trial.pass)) return bad;
+  if (Outcome bad = check_decomposed(runner, *whole)) return bad;
+  return compare_widened(widen(module), trial);
 }
 
 // Smaller sizes, one symbol after the other.

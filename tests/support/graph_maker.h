@@ -30,7 +30,9 @@ class GraphMaker {
   GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss);
 
   // Chance. Not std::uniform_*_distribution, which differs between libraries.
-  int64_t below(int64_t limit) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit)); }
+  int64_t below(int64_t limit) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit));
+  }
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   bool chance(double probability) { return unit() < probability; }
@@ -60,7 +62,8 @@ class GraphMaker {
 
   // Appends a node; its results may be used by those that follow. Without a bound it is that of the
   // operands (or of the element type, for integers that are computed).
-  Value emit(Op op, std::vector<Value> operands, Attrs attrs = {}, std::optional<double> bound = {});
+  Value emit(Op op, std::vector<Value> operands, Attrs attrs = {},
+             std::optional<double> bound = {});
   // The same for results that nobody may differentiate: in a graph with a loss they end here.
   Value emit_final(Op op, std::vector<Value> operands, Attrs attrs);
   // The same for a value that only its maker may use, such as one with infinities.
@@ -80,9 +83,9 @@ class GraphMaker {
   Value any(DTypeSet set, size_t min_rank = 0, double max_bound = kAnyBound);
   // Makes `any` return the newest value next, if it fits: chains of equal ops are what rules join.
   void follow() { follow_ = true; }
-  Value of_type(Type type);                 // of exactly this type
-  Value partner(Value value);               // broadcasts with it, of the same element type
-  Value fitting(Shape shape, DType dtype);  // broadcasts with the shape
+  Value of_type(Type type);                    // of exactly this type
+  Value partner(Value value);                  // broadcasts with it, of the same element type
+  Value fitting(Shape shape, DType dtype);     // broadcasts with the shape
   std::pair<Value, Value> pair(DTypeSet set);  // the two operands of an elementwise op
   // Indices into an axis of this size, as i32 or i64.
   Value indices(Dim size, std::optional<Shape> shape = {});

@@ -99,9 +99,9 @@ Shape GraphMaker::random_shape(size_t min_rank, size_t max_rank) {
 
 DType GraphMaker::random_dtype(DTypeSet set) {
   static const std::vector<DType> weighted = {
-      DType::f32, DType::f32, DType::f32, DType::f32, DType::f32, DType::f32, DType::f64,
-      DType::f64, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8,  DType::i32,
-      DType::i32, DType::u32, DType::i64, DType::boolean};
+      DType::f32, DType::f32, DType::f32, DType::f32, DType::f32,  DType::f32,
+      DType::f64, DType::f64, DType::f64, DType::f16, DType::bf16, DType::i8,
+      DType::u8,  DType::i32, DType::i32, DType::u32, DType::i64,  DType::boolean};
   std::vector<DType> choices;
   for (DType dtype : weighted) {
     if (contains(set, dtype)) choices.push_back(dtype);
@@ -138,8 +138,8 @@ Value GraphMaker::full(double value, Type type) {
     numbers.values = std::vector<int64_t>{static_cast<int64_t>(value)};
   }
   double bound = std::isfinite(value) ? std::abs(value) : 0;  // see emit_private
-  return append(Op::constant, {}, {{"value", numbers}, {"dtype", type.dtype}, {"shape", type.shape}},
-                bound);
+  return append(Op::constant, {},
+                {{"value", numbers}, {"dtype", type.dtype}, {"shape", type.shape}}, bound);
 }
 
 Value GraphMaker::scalar(double value, DType dtype) { return full(value, {dtype, {}}); }
@@ -163,8 +163,8 @@ Value GraphMaker::constant_of(Type type) {
   } else {
     numbers.values = std::vector<int64_t>(values.begin(), values.end());
   }
-  Value value =
-      append(Op::constant, {}, {{"value", numbers}, {"dtype", type.dtype}, {"shape", type.shape}}, 5);
+  Value value = append(Op::constant, {},
+                       {{"value", numbers}, {"dtype", type.dtype}, {"shape", type.shape}}, 5);
   keep(value);
   return value;
 }
@@ -172,10 +172,9 @@ Value GraphMaker::constant_of(Type type) {
 Value GraphMaker::real_leaf(Type type) {
   bool fixed = element_count(type.shape).is_constant();
   if (!fixed || chance(0.4)) return input(type, kBell);
-  static const std::vector<Init> inits = {{Init::normal, 1.0},   {Init::uniform, 2.0},
-                                          {Init::normal, 0.5},   {Init::xavier_uniform, 0},
-                                          {Init::constant, 0.5}, {Init::ones, 0},
-                                          {Init::zeros, 0}};
+  static const std::vector<Init> inits = {
+      {Init::normal, 1.0},   {Init::uniform, 2.0}, {Init::normal, 0.5}, {Init::xavier_uniform, 0},
+      {Init::constant, 0.5}, {Init::ones, 0},      {Init::zeros, 0}};
   bool state = chance(0.25);
   return storage(state ? Storage::state : Storage::param, type, one_of(inits), kBell);
 }
@@ -236,13 +235,15 @@ Value GraphMaker::off_edges(Value value) {
   return emit(Op::add, {value, scalar(offset, dtype(value))}, {}, bound(value) + 1);
 }
 
-std::optional<Value> GraphMaker::known_indices(const Dim& size, const std::optional<Shape>& wanted) {
+std::optional<Value> GraphMaker::known_indices(const Dim& size,
+                                               const std::optional<Shape>& wanted) {
   std::vector<Value> choices;
   for (Value value : pool_) {
     const std::optional<Dim>& limit = fact(value).below;
     if (!limit || !contains(kIndex, dtype(value))) continue;
     if (wanted && !same_shape(shape(value), *wanted, dims())) continue;
-    bool inside = dims().equal(*limit, size) || (limit->is_constant() && limit->constant() <= low(size));
+    bool inside =
+        dims().equal(*limit, size) || (limit->is_constant() && limit->constant() <= low(size));
     if (inside && high_count(shape(value)) <= 12) choices.push_back(value);
   }
   return find(choices);

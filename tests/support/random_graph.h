@@ -16,9 +16,9 @@ struct RandomOptions {
   bool loss = false;
 };
 
-// A module with one graph, @forward; the same for the same seed and options. Its numbers stay finite
-// and moderate for inputs from sample_inputs (passes/sample_inputs.h) and sizes from random_sizes,
-// and no comparison or rounding in it hangs on the last bit of a computed number.
+// A module with one graph, @forward; the same for the same seed and options. Its numbers stay
+// finite and moderate for inputs from sample_inputs (passes/sample_inputs.h) and sizes from
+// random_sizes, and no comparison or rounding in it hangs on the last bit of a computed number.
 Module random_module(uint64_t seed, const RandomOptions& options = {});
 
 // Sizes for the symbols of a random module.

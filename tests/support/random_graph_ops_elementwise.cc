@@ -30,7 +30,9 @@ Value make_kinked(GraphMaker& m, Op op, DTypeSet set) {
 }
 
 // Away from the steps the result is a whole number, whatever the operand's last bits are.
-void make_stepped(GraphMaker& m, Op op, DTypeSet set) { m.fact(make_kinked(m, op, set)).exact = true; }
+void make_stepped(GraphMaker& m, Op op, DTypeSet set) {
+  m.fact(make_kinked(m, op, set)).exact = true;
+}
 
 void make_compared(GraphMaker& m, Op op, DTypeSet set) {
   auto [lhs, rhs] = m.pair(set);
@@ -144,7 +146,8 @@ void make_sigmoid(GraphMaker& m) { make_bounded(m, Op::sigmoid); }
 void make_softplus(GraphMaker& m) { make_smooth(m, Op::softplus, kInfinity); }
 void make_silu(GraphMaker& m) { make_smooth(m, Op::silu, kInfinity); }
 void make_gelu(GraphMaker& m) {
-  make_smooth(m, Op::gelu, kInfinity, {{"approximate", std::string(m.chance(0.5) ? "none" : "tanh")}});
+  make_smooth(m, Op::gelu, kInfinity,
+              {{"approximate", std::string(m.chance(0.5) ? "none" : "tanh")}});
 }
 
 void make_cast(GraphMaker& m) {

@@ -173,8 +173,7 @@ void make_focal(GraphMaker& m) {
 void make_mse(GraphMaker& m) {
   Value prediction = m.any(kFloat);
   Value target = m.of_type(m.type(prediction));
-  m.emit(Op::mse, {prediction, target}, {},
-         std::pow(m.bound(prediction) + m.bound(target), 2));
+  m.emit(Op::mse, {prediction, target}, {}, std::pow(m.bound(prediction) + m.bound(target), 2));
 }
 
 void make_sgd(GraphMaker& m) {

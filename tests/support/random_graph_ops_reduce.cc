@@ -59,7 +59,8 @@ Value maybe_masked(GraphMaker& m, Value in) {
   const Shape shape = m.shape(in);
   Value mask;
   if (shape.size() >= 2 && m.chance(0.5)) {
-    mask = m.emit(Op::causal_mask, {}, {{"rows", shape[shape.size() - 2]}, {"cols", shape.back()}}, 1);
+    mask =
+        m.emit(Op::causal_mask, {}, {{"rows", shape[shape.size() - 2]}, {"cols", shape.back()}}, 1);
   } else {
     mask = m.of_type({DType::boolean, shape});
   }
@@ -147,7 +148,8 @@ void make_global_norm(GraphMaker& m) {
   // One that is not 0: the norm has a kink there.
   const DType dtype = m.random_dtype(kFloat);
   std::vector<Value> inputs = {m.input({dtype, m.random_shape(1, 2)}, 6)};
-  for (int64_t i = m.below(3); i > 0; --i) inputs.push_back(m.of_type({dtype, m.random_shape(0, 2)}));
+  for (int64_t i = m.below(3); i > 0; --i)
+    inputs.push_back(m.of_type({dtype, m.random_shape(0, 2)}));
   double squares = 0;
   for (Value in : inputs) {
     squares += static_cast<double>(m.high_count(m.shape(in))) * m.bound(in) * m.bound(in);

@@ -143,7 +143,8 @@ void make_pad(GraphMaker& m) {
     interior.push_back(inside ? m.below(3) : 0);
   }
   if (!inside) interior.clear();
-  double value = m.is_real(in) ? m.one_of<double>({0, 0, 1.5, -1}) : static_cast<double>(m.below(2));
+  double value =
+      m.is_real(in) ? m.one_of<double>({0, 0, 1.5, -1}) : static_cast<double>(m.below(2));
   m.emit(Op::pad, {in}, {{"low", low}, {"high", high}, {"interior", interior}, {"value", value}},
          std::max(m.bound(in), 1.5));
 }
@@ -202,10 +203,10 @@ void make_fold_patches(GraphMaker& m) {
   const Dim width = image_size(m);
   Windows windows = random_windows(m, height, width);
   const int64_t area = windows.size[0] * windows.size[1];
-  Value in = m.of_type({m.random_dtype(kNumeric),
-                        {m.random_dim(), window_count(height, windows.size[0], windows.stride[0]),
-                         window_count(width, windows.size[1], windows.stride[1]),
-                         Dim(area * m.between(1, 2))}});
+  Value in = m.of_type(
+      {m.random_dtype(kNumeric),
+       {m.random_dim(), window_count(height, windows.size[0], windows.stride[0]),
+        window_count(width, windows.size[1], windows.stride[1]), Dim(area * m.between(1, 2))}});
   std::optional<double> bound;
   if (m.is_real(in)) bound = m.bound(in) * static_cast<double>(area);
   m.emit(Op::fold_patches, {in},

@@ -25,7 +25,11 @@ std::vector<std::string> split(const std::string& text) {
 Status run_command(const std::vector<std::string>& command, Module& module) {
   PipelineOptions pipeline;
   GradRequest grad;
-  for (size_t i = 1; i < command.size(); i += 2) {
+  for (size_t i = 1; i < command.size(); ++i) {
+    if (command[i] == "--fast-math") {  // the only one without a value
+      pipeline.pass.fast_math = true;
+      continue;
+    }
     std::string value = i + 1 < command.size() ? command[i + 1] : "";
     if (command[i] == "--after") {
       pipeline.stop_after = value;
@@ -42,6 +46,7 @@ Status run_command(const std::vector<std::string>& command, Module& module) {
     } else {
       return error({}, "the text runner does not know ", command[i]);
     }
+    ++i;
   }
   if (command[0] == "grad") return add_backward(module, grad);
   if (command[0] != "dump") return error({}, "the text runner does not know ", command[0]);

@@ -16,6 +16,7 @@ struct Options {
   std::string output;
   std::string dump_dir;
   std::vector<std::string> skip;
+  bool fast_math = false;
   GraphOptions graph;
 };
 
@@ -53,8 +54,9 @@ Status report(const Module& module, int64_t nodes_before, const std::vector<Pass
                   pass.milliseconds, pass.skipped ? "skipped" : pass.changed ? "changed" : "-");
     text += line;
   }
+  WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
   for (const Graph& graph : module.graphs) {
-    WEFT_TRY(DimBinding dims, sample_dims(module, graph, dim_binding(options.graph)));
+    WEFT_TRY(DimBinding dims, sample_dims(module, graph, given));
     WEFT_TRY(int64_t flops, count_flops(module, graph, dims));
     graphs.push_back({{"name", graph.name()}, {"nodes", graph.nodes().size()}, {"flops", flops}, {"dims", dims}});
     text += cat("@", graph.name(), ": ", graph.nodes().size(), " nodes, ",
@@ -88,6 +90,7 @@ Status compile(const Options& options, const Common& common) {
   int64_t nodes_before = node_count(module);
   PipelineOptions pipeline;
   pipeline.skip = options.skip;
+  pipeline.pass.fast_math = options.fast_math;
   if (!options.dump_dir.empty()) {
     WEFT_TRY_STATUS(make_folder(options.dump_dir));
     pipeline.after_pass = [&](const PassRecord& pass, const Module& now) {
@@ -108,6 +111,7 @@ void add_compile(Session& session) {
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
   command->add_option("-o,--output", options->output, "where the optimised module goes");
   command->add_option("--dump-ir", options->dump_dir, "folder for NN-PASS.weft after each pass");
+  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return compile(*options, session.common); });

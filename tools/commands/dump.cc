@@ -18,6 +18,7 @@ struct Options {
   std::string graph;
   std::string format = "text";
   std::vector<std::string> skip;
+  bool fast_math = false;
   bool all = false;
 };
 
@@ -52,6 +53,7 @@ Status show_diff(Module module, const Options& options) {
   bool found = false;
   PipelineOptions pipeline;
   pipeline.skip = options.skip;
+  pipeline.pass.fast_math = options.fast_math;
   pipeline.stop_after = options.diff;
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     std::string text = print(now);
@@ -70,6 +72,7 @@ Status show_diff(Module module, const Options& options) {
 Status show_all(Module module, const Options& options, const Common& common) {
   PipelineOptions pipeline;
   pipeline.skip = options.skip;
+  pipeline.pass.fast_math = options.fast_math;
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     if (pass.skipped || (pass.index >= 0 && !pass.changed)) return ok();
     WEFT_TRY_STATUS(put(cat("// after ", pass.index + 1, " ", pass.name, "\n")));
@@ -87,6 +90,7 @@ Status dump(const Options& options, const Common& common) {
   if (!options.after.empty()) {
     PipelineOptions pipeline;
     pipeline.skip = options.skip;
+    pipeline.pass.fast_math = options.fast_math;
     pipeline.stop_after = options.after;
     WEFT_TRY(auto passes, run_pipeline(module, pipeline));
   }
@@ -105,6 +109,7 @@ void add_dump(Session& session) {
   CLI::Option* all = command->add_flag("--all", options->all, "after every pass that changed something");
   after->excludes(diff)->excludes(all);
   diff->excludes(all);
+  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
   command->add_option("--graph", options->graph, "only this graph");
   command->add_option("--focus", options->focus,

@@ -107,7 +107,7 @@ Status run(const Options& options, const Common& common) {
   remember_for_reproducer(module);
   WEFT_TRY(const Graph* graph, choose_graph(module, options.graph.graph));
   WEFT_TRY(TensorMap inputs, read_inputs(options));
-  DimBinding dims = dim_binding(options.graph);
+  WEFT_TRY(DimBinding dims, dim_binding(module, options.graph));
   if (options.random_inputs) {
     WEFT_TRY_STATUS(add_random_inputs(module, *graph, dims, common.seed, inputs));
   }

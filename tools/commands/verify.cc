@@ -10,6 +10,7 @@ namespace {
 struct Options {
   std::string model;
   GraphOptions graph;
+  bool fast_math = false;
 };
 
 Status report(const VerifyReport& result, const Common& common) {
@@ -38,8 +39,9 @@ Status run(const Options& options, const Common& common) {
   remember_for_reproducer(module);
   VerifyOptions verify;
   verify.graph = options.graph.graph;
-  verify.dims = dim_binding(options.graph);
+  WEFT_TRY(verify.dims, dim_binding(module, options.graph));
   verify.seed = common.seed;
+  verify.pass.fast_math = options.fast_math;
   WEFT_TRY(VerifyReport result, verify_passes(module, verify));
   WEFT_TRY_STATUS(report(result, common));
   if (!result.ok()) return error({}, result.difference->str());
@@ -53,6 +55,7 @@ void add_verify(Session& session) {
   CLI::App* command = add_command(session, "verify", "runs the oracle before and after every pass",
                                   "weft verify train.weft --graph @backward --dim B=3");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
+  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }
