@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/model_file.h"
 
+#include <array>
 #include <filesystem>
 
 #include "ir/serial/serial.h"
@@ -12,6 +13,9 @@
 namespace weft {
 namespace {
 
+// Of files that are models, but in no form of the graph itself.
+constexpr std::array<std::string_view, 2> kForeignEndings = {".weftx", ".onnx"};
+
 Loc file_loc(const std::string& path) {
   return {std::make_shared<const SourceText>(SourceText{path, ""}), 0, 0, 0};
 }
@@ -19,20 +23,28 @@ Loc file_loc(const std::string& path) {
 }  // namespace
 
 Result<Module> load_model(const std::string& model) {
-  std::error_code ignored;  // what cannot be looked at cannot be read either
-  if (!std::filesystem::exists(model, ignored)) {
+  using std::filesystem::file_type;
+  std::error_code failure;
+  file_type type = std::filesystem::status(model, failure).type();
+  if (type == file_type::not_found || type == file_type::directory) {
     if (const Preset* preset = find_preset(model)) return preset->build();
+  }
+  if (type == file_type::not_found) {
     std::string hint = did_you_mean(model, preset_names());
     if (hint.empty()) hint = "`weft models` lists the presets";
     return error({}, "no file and no preset is called '", model, "'").hint(hint);
   }
-  if (std::filesystem::is_directory(model, ignored)) {
+  if (type == file_type::none) {
+    return error(file_loc(model), "cannot be examined: ", failure.message());
+  }
+  if (type == file_type::directory) {
     return error(file_loc(model), "is a folder; a model is a .weft or .weftb file or a preset");
   }
   WEFT_TRY(std::string bytes, read_file(model, kMaxModuleBytes));
   if (looks_binary(bytes)) return read_binary(model, bytes);
-  for (std::string_view ending : {".weftx", ".onnx"}) {
-    if (std::string_view(model).ends_with(ending)) {
+  if (model.ends_with(".weftb")) return read_binary(model, bytes);  // says what is missing
+  for (std::string_view ending : kForeignEndings) {
+    if (model.ends_with(ending)) {
       return error(file_loc(model), "this build does not read ", ending, " files")
           .hint("a model is a .weft or .weftb file or a preset");
     }
@@ -41,17 +53,24 @@ Result<Module> load_model(const std::string& model) {
 }
 
 Status save_model(const Module& module, const std::string& path) {
+  for (std::string_view ending : kForeignEndings) {
+    if (path.ends_with(ending)) {
+      return error(file_loc(path), "this build cannot write ", ending, " files")
+          .hint("name a .weft or .weftb file");
+    }
+  }
   if (path.ends_with(".weftb")) return write_file(path, write_binary(module));
   return write_file(path, print(module));
 }
 
-Result<TensorMap> load_storage(const Module& module, const Graph& graph,
+Result<TensorMap> load_storage(const Module& module, const Graph* graph,
                                const StorageOptions& options) {
-  WEFT_TRY(TensorMap values, initial_values(module, &graph, options.seed, options.dims));
-  for (const Update& update : graph.updates) {
+  WEFT_TRY(TensorMap values, initial_values(module, graph, options.seed, options.dims));
+  StorageLookup storage(module);
+  for (const Update& update : graph != nullptr ? graph->updates : std::vector<Update>()) {
     if (values.count(update.target) > 0) continue;
     WEFT_TRY(Tensor initial,
-             initial_value(*module.find_storage(update.target), options.seed, options.dims));
+             initial_value(*storage.find(update.target), options.seed, options.dims));
     values.emplace(update.target, std::move(initial));
   }
   std::string path = options.weights;
@@ -65,16 +84,16 @@ Result<TensorMap> load_storage(const Module& module, const Graph& graph,
   WEFT_TRY(TensorMap stored, read_safetensors(path));
   for (auto& [name, value] : values) {
     auto found = stored.find(name);
-    const Storage& storage = *module.find_storage(name);
+    const Storage& declared = *storage.find(name);
     if (found == stored.end()) {
-      if (storage.kind == Storage::state) continue;  // begins afresh
+      if (declared.kind == Storage::state) continue;  // begins afresh
       std::vector<std::string> names;
       for (const auto& entry : stored) names.push_back(entry.first);
       return error(file_loc(path), "has no parameter '", name, "'").hint(did_you_mean(name, names));
     }
     if (found->second.dtype != value.dtype || found->second.shape != value.shape) {
       Type got{found->second.dtype, Shape(found->second.shape.begin(), found->second.shape.end())};
-      return error(file_loc(path), "'", name, "' is ", got, ", the module says ", storage.type);
+      return error(file_loc(path), "'", name, "' is ", got, ", the module says ", declared.type);
     }
     value = std::move(found->second);
   }

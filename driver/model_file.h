@@ -10,10 +10,11 @@
 
 namespace weft {
 
-// A .weft or .weftb file (told apart by content), or a preset's name.
+// A .weft or .weftb file (told apart by content, but what is called .weftb must be binary), or a
+// preset's name. A file hides the preset that has its name, a folder does not.
 Result<Module> load_model(const std::string& model);
 
-// By the path's ending: .weftb is binary, anything else text. "-" is standard output, as text.
+// By the path's ending: .weftb is binary, .weftx and .onnx are refused, anything else is text. "-" is standard output, as text.
 Status save_model(const Module& module, const std::string& path);
 
 struct StorageOptions {
@@ -23,8 +24,10 @@ struct StorageOptions {
   DimBinding dims;
 };
 
-// Values for all storage that the graph reads or updates: from the weights file where there is one
-// (every parameter must then be in it, with its type), else the initial values.
-Result<TensorMap> load_storage(const Module& module, const Graph& graph, const StorageOptions& options);
+// Values for all storage that the graph reads or updates (all of the module's, if null): from the
+// weights file where there is one (every parameter must then be in it, with its type), else the
+// initial values.
+Result<TensorMap> load_storage(const Module& module, const Graph* graph,
+                               const StorageOptions& options);
 
 }  // namespace weft

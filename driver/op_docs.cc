@@ -47,8 +47,10 @@ std::string ops_markdown() {
   std::string out =
       "# Ops\n\n"
       "Made from `ir/graph/ops.def` by `weft docs ops`; `./dev test` fails if the two differ.\n\n"
-      "Broadcasting aligns shapes at the right, and a dim of 1 stretches. Integers wrap around. NaN\n"
-      "goes through arithmetic. Comparisons with NaN are false, except `ne`. An attribute shown with\n"
+      "Broadcasting aligns shapes at the right, and a dim of 1 stretches. Integers wrap around. "
+      "NaN\n"
+      "goes through arithmetic. Comparisons with NaN are false, except `ne`. An attribute shown "
+      "with\n"
       "a value may be left out and then has that value; one shown with a kind must be given.\n"
       "A negative axis counts from the end.\n";
   for (const OpInfo& op : all_ops()) {

@@ -65,12 +65,10 @@ Dim ModelBuilder::dim(const std::string& name, int64_t low, int64_t high) {
   return Dim::symbol(name);
 }
 
-void ModelBuilder::assert_equal(const Dim& a, const Dim& b) {
-  module_.dims.equalities.emplace_back(a, b);
-}
+void ModelBuilder::assert_equal(const Dim& a, const Dim& b) { module_.dims.assert_equal(a, b); }
 
 void ModelBuilder::begin_graph(const std::string& name) {
-  check_name("graph", name);
+  if (!check_name("graph", name)) return;
   module_.graphs.emplace_back(name);
   value_names_.clear();
   rng_ = Var();
@@ -231,7 +229,8 @@ Result<Module> ModelBuilder::finish() {
   Module module = std::move(module_);
   module_ = Module();
   storage_index_.clear();
-  if (failed()) return Error(std::move(errors_));
+  if (failed()) return Error(errors_);
+  fail(error({}, "the model is finished already").hint("begin a new ModelBuilder"));
   WEFT_TRY_STATUS(verify(module));
   return module;
 }

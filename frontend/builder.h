@@ -60,7 +60,8 @@ class ModelBuilder {
   void fail(Error&& error);
   bool failed() const { return !errors_.empty(); }
 
-  // The module, verified, or why there is none. The builder is empty afterwards.
+  // The module, verified, or why there is none. Once: the builder is spent afterwards, and anything
+  // asked of it fails.
   Result<Module> finish();
 
  private:

@@ -13,8 +13,8 @@ Value scaled(Emitter& b, double factor, Value value) {
   return b.mul({b.like(factor, value), value});
 }
 
-// A step is computed with widened operands, and its results are rounded to the parameter's type. The
-// step counter is an integer and stays as it is.
+// A step is computed with widened operands, and its results are rounded to the parameter's type.
+// The step counter is an integer and stays as it is.
 Operands widened(Emitter& b, const Operands& operands) {
   Operands wide;
   for (Value operand : operands) wide.push_back(widen(b, operand));

@@ -24,7 +24,7 @@ NormalRows normalise_rows(Emitter& b, Value in, double eps, bool centre);
 
 // gelu's tanh form is 0.5 * x * (1 + tanh(gelu_bend(x))).
 inline constexpr double kGeluCubic = 0.044715;
-double gelu_scale();                    // sqrt(2 / pi)
+double gelu_scale();                   // sqrt(2 / pi)
 Value gelu_bend(Emitter& b, Value x);  // scale * x * (1 + cubic * x^2)
 
 }  // namespace weft

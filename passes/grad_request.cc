@@ -81,11 +81,12 @@ std::vector<Wanted> default_wanted(const Module& module, const Graph& graph) {
   return wanted;
 }
 
-Result<Wanted> find_wanted(const Module& module, const Graph& graph, const std::string& text) {
+Result<Wanted> find_wanted(const Module& module, const StorageLookup& storage, const Graph& graph,
+                           const std::string& text) {
   bool only_param = text.starts_with('@');
   bool only_input = text.starts_with('%');
   std::string name = only_param || only_input ? text.substr(1) : text;
-  const Storage* item = only_input ? nullptr : module.find_storage(name);
+  const Storage* item = only_input ? nullptr : storage.find(name);
   const Type* input = only_param ? nullptr : input_type(graph, name);
   if (item == nullptr && input == nullptr) {
     std::vector<std::string> candidates;
@@ -114,8 +115,9 @@ Result<Wanted> find_wanted(const Module& module, const Graph& graph, const std::
 Result<std::vector<Wanted>> resolve_wanted(const Module& module, const Graph& graph,
                                            const GradRequest& request) {
   std::vector<Wanted> wanted;
+  StorageLookup storage(module);
   for (const std::string& text : request.wrt) {
-    WEFT_TRY(Wanted one, find_wanted(module, graph, text));
+    WEFT_TRY(Wanted one, find_wanted(module, storage, graph, text));
     wanted.push_back(std::move(one));
   }
   if (request.wrt.empty()) wanted = default_wanted(module, graph);

@@ -13,9 +13,6 @@ namespace {
 // Both are far beyond what sound rules need; they end an endless quarrel between two rules.
 constexpr int kMaxRounds = 64;
 constexpr int kMaxChain = 64;
-// What merged from more places than this is not from any of them; passing all on at each rewrite
-// would take quadratic time.
-constexpr size_t kMaxOrigins = 256;
 
 const Numbers* one_number(const Node& node) {
   if (node.op != Op::constant) return nullptr;
@@ -75,7 +72,7 @@ class Matcher {
     }
     if (pattern.kind == Pattern::kOp) {
       if (!node(pattern, found)) return false;
-      if (found.origin.size() <= kMaxOrigins) consumed_ = unite(consumed_, found.origin);
+      consumed_ = unite(consumed_, found.origin);
     }
     if (!pattern.slot) return true;
     std::optional<Value>& bound = match_.slots_[pattern.slot->index];

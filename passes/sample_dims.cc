@@ -72,7 +72,7 @@ class Search {
   Search(const Module& module, const Graph& graph, const DimBinding& given)
       : facts_(module.dims), dims_(dims_of(module, graph)), sizes_(given) {
     std::set<std::string> symbols = symbols_of(dims_);
-    for (const auto& [left, right] : facts_.equalities) symbols.merge(symbols_of({left, right}));
+    for (const auto& [left, right] : facts_.equalities()) symbols.merge(symbols_of({left, right}));
     for (const std::string& symbol : symbols) {
       if (!given.contains(symbol)) open_.push_back(symbol);
     }
@@ -98,7 +98,7 @@ class Search {
   // What an equality says of a symbol, given the sizes so far.
   std::vector<int64_t> said(const std::string& symbol) const {
     std::vector<int64_t> sizes;
-    for (const auto& [left, right] : facts_.equalities) {
+    for (const auto& [left, right] : facts_.equalities()) {
       for (auto [side, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
         if (side->as_symbol() != symbol) continue;
         if (auto size = other->evaluate(sizes_)) sizes.push_back(*size);
@@ -108,7 +108,7 @@ class Search {
   }
 
   bool one_side(const std::string& symbol) const {
-    return std::ranges::any_of(facts_.equalities, [&](const auto& equality) {
+    return std::ranges::any_of(facts_.equalities(), [&](const auto& equality) {
       return equality.first.as_symbol() == symbol || equality.second.as_symbol() == symbol;
     });
   }
@@ -148,7 +148,7 @@ class Search {
       DimFacts::Bounds bounds = facts_.bounds_of(Dim::symbol(symbol));
       if (size < bounds.low || size > bounds.high) return false;
     }
-    for (const auto& [left, right] : facts_.equalities) {
+    for (const auto& [left, right] : facts_.equalities()) {
       auto a = left.evaluate(sizes_);
       auto b = right.evaluate(sizes_);
       if (a && b && *a != *b) return false;

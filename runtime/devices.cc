@@ -74,7 +74,8 @@ Device cpu_device() {
   device.name = "cpu";
   device.description = facts.model;
   std::string features;
-  for (const std::string& feature : facts.features) features += (features.empty() ? "" : " ") + feature;
+  for (const std::string& feature : facts.features)
+    features += (features.empty() ? "" : " ") + feature;
   device.facts = {{"threads", std::to_string(facts.threads)},
                   {"vector bits", std::to_string(facts.vector_bits)},
                   {"features", features},

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <set>
 
+#include "driver/model_file.h"
 #include "ir/support/file.h"
 #include "ir/text/text.h"
+#include "runtime/devices.h"
 
 namespace weft::cli {
 namespace {
@@ -85,14 +87,7 @@ void add_graph_options(CLI::App* command, GraphOptions& options) {
 }
 
 Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options) {
-  std::set<std::string> symbols;
-  auto collect = [&](const Type& type) {
-    for (const Dim& dim : type.shape) dim.collect_symbols(symbols);
-  };
-  for (const Storage& item : module.storage) collect(item.type);
-  for (const Graph& graph : module.graphs) {
-    for (const Node& node : graph.nodes()) std::for_each(node.types.begin(), node.types.end(), collect);
-  }
+  std::set<std::string> symbols = symbols_of(module);
   DimBinding binding;
   for (const std::string& text : options.dims) {
     size_t equals = text.find('=');
@@ -117,7 +112,8 @@ Result<const Graph*> choose_graph(const Module& module, const std::string& name)
   if (const Graph* graph = module.find_graph(name.empty() ? "forward" : name)) return graph;
   std::string names;
   for (const Graph& graph : module.graphs) names += (names.empty() ? "@" : ", @") + graph.name();
-  if (name.empty()) return error({}, "the module has several graphs: ", names).hint("name one with --graph");
+  if (name.empty())
+    return error({}, "the module has several graphs: ", names).hint("name one with --graph");
   return error({}, "the module has no graph '", name, "', only ", names)
       .hint(did_you_mean(name.starts_with('@') ? name.substr(1) : name, module.graph_names()));
 }
@@ -143,6 +139,22 @@ Status put(const std::string& text) {
 
 Status put_json(const nlohmann::json& object) {
   return put(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Status put_text(const Common& common, const std::string& text) {
+  return common.json ? put_json({{"text", text}}) : put(text);
+}
+
+Status put_module(const Common& common, const Module& module, const std::string& output) {
+  if (output.empty()) return put_text(common, print(module));
+  WEFT_TRY_STATUS(save_model(module, output));
+  if (!common.json || output == "-") return ok();
+  return put_json({{"module", module.name}, {"output", output}, {"graphs", module.graph_names()}});
+}
+
+Status check_device_exists(const Common& common) {
+  WEFT_TRY(Device device, choose_device(common.device));
+  return ok();
 }
 
 std::string with_commas(int64_t number) {

@@ -41,11 +41,15 @@ struct Session {
 CLI::App* add_command(Session& session, const std::string& name, const std::string& summary,
                       const std::string& example);
 
+// Fails if this build has no such device.
+Status check_device_exists(const Common& common);
+
 // `run` returns a Status; its failure is printed and becomes exit code 1.
 template <class Run>
 void on_run(Session& session, CLI::App* command, Run run) {
   command->callback([&session, run]() mutable {
-    Status status = run();
+    Status status = check_device_exists(session.common);
+    if (status.ok()) status = run();
     if (status.ok()) return;
     std::fputs(render(status.diagnostics()).c_str(), stderr);
     session.exit_code = kFailed;
@@ -58,8 +62,8 @@ struct GraphOptions {
   std::vector<std::string> dims;  // "B=8"
 };
 void add_graph_options(CLI::App* command, GraphOptions& options);
-// The sizes of --dim (their form was checked with the command line). Fails on a symbol that the module
-// does not have.
+// The sizes of --dim (their form was checked with the command line). Fails on a symbol that the
+// module does not have.
 Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options);
 // The named graph, or the only one, or @forward.
 Result<const Graph*> choose_graph(const Module& module, const std::string& name);
@@ -73,6 +77,10 @@ void note(const Common& common, const std::string& message);
 // Results go to stdout. A failed write (a full disk) is an error.
 Status put(const std::string& text);
 Status put_json(const nlohmann::json& object);
+
+Status put_text(const Common& common, const std::string& text);  // with --json as {"text": ..}
+// Writes a module to a file, or to standard output if `output` is empty.
+Status put_module(const Common& common, const Module& module, const std::string& output);
 
 // Makes a folder for results unless it is there.
 Status make_folder(const std::string& path);

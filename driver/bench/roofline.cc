@@ -10,60 +10,53 @@
 
 #include "ir/support/check.h"
 
-#if defined(__x86_64__)
-#define WEFT_HOST_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WEFT_HOST_CLONES
-#endif
-
 namespace weft {
 namespace {
 
-// Sixteen lanes: one AVX-512 register or two of AVX2; the compiler splits it for the host.
+struct Kernels {
+  float (*fma_chains)(int64_t steps);
+  float (*read_streams)(const float* data, size_t count);
+  void (*triad)(float* out, const float* x, const float* y, size_t count);
+  int floats_per_step;  // multiplied and added by one step of fma_chains
+};
+
+namespace baseline {
+typedef float Vec __attribute__((vector_size(16)));
+#include "driver/bench/roofline_kernels.inc"
+}  // namespace baseline
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WEFT_WIDE_KERNELS
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+namespace avx2 {
+typedef float Vec __attribute__((vector_size(32)));
+#include "driver/bench/roofline_kernels.inc"
+}  // namespace avx2
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,fma")
+namespace avx512 {
 typedef float Vec __attribute__((vector_size(64)));
-constexpr int kLanes = 16;
-constexpr int kChains = 6;  // 12 registers of AVX2: enough to hide the latency of an FMA
+#include "driver/bench/roofline_kernels.inc"
+}  // namespace avx512
+#pragma GCC pop_options
+#endif
+
+const Kernels& host_kernels() {
+#if defined(WEFT_WIDE_KERNELS)
+  if (__builtin_cpu_supports("avx512f")) return avx512::kKernels;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::kKernels;
+#endif
+  return baseline::kKernels;
+}
+
 constexpr int64_t kSteps = 20'000'000;
 constexpr size_t kFloats = size_t{64} << 20;  // 256 MiB an array
+constexpr size_t kGrain = 64;                 // four streams of the widest vector
 
 // Keeps the optimiser from dropping a result that nobody reads.
 void keep(float value) { asm volatile("" : : "r"(value) : "memory"); }
-
-WEFT_HOST_CLONES void fma_chain(float* out) {
-  Vec acc[kChains];
-  Vec factor;
-  Vec addend;
-  for (int lane = 0; lane < kLanes; ++lane) factor[lane] = 1.0000001F, addend[lane] = 1e-9F;
-  for (int c = 0; c < kChains; ++c) acc[c] = addend;
-  for (int64_t i = 0; i < kSteps; ++i) {
-    for (int c = 0; c < kChains; ++c) acc[c] = acc[c] * factor + addend;
-  }
-  Vec sum = acc[0];
-  for (int c = 1; c < kChains; ++c) sum += acc[c];
-  for (int lane = 0; lane < kLanes; ++lane) out[lane] = sum[lane];
-}
-
-// Four streams: one alone does not keep enough misses in flight.
-WEFT_HOST_CLONES float read_streams(const float* data, size_t count) {
-  size_t quarter = count / 4 / kLanes;
-  const Vec* a = reinterpret_cast<const Vec*>(data);
-  const Vec* b = a + quarter;
-  const Vec* c = b + quarter;
-  const Vec* d = c + quarter;
-  Vec s0 = {};
-  Vec s1 = {};
-  Vec s2 = {};
-  Vec s3 = {};
-  for (size_t i = 0; i < quarter; ++i) s0 += a[i], s1 += b[i], s2 += c[i], s3 += d[i];
-  Vec sum = (s0 + s1) + (s2 + s3);
-  float total = 0;
-  for (int lane = 0; lane < kLanes; ++lane) total += sum[lane];
-  return total;
-}
-
-WEFT_HOST_CLONES void triad(float* out, const float* x, const float* y, size_t count) {
-  for (size_t i = 0; i < count; ++i) out[i] = x[i] + 3.0F * y[i];
-}
 
 // Milliseconds from the common start of all threads until the last has finished.
 double time_parallel(int threads, const std::function<void(int)>& work) {
@@ -81,7 +74,8 @@ double time_parallel(int threads, const std::function<void(int)>& work) {
   auto start = std::chrono::steady_clock::now();
   go = true;
   for (std::thread& thread : pool) thread.join();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 struct Free {
@@ -98,32 +92,33 @@ Array make_array() {
 }  // namespace
 
 std::vector<RooflineResult> measure_roofline(int threads, int repeat) {
-  RooflineResult fma{"roofline_fma", threads, {}, 0, 0};
-  fma.gflop = 2.0 * kChains * kLanes * static_cast<double>(kSteps) * threads / 1e9;
+  const Kernels& kernels = host_kernels();
+  RooflineResult fma{"roofline_fma", threads, {}, 0, 0, 0};
+  fma.gflop = 2.0 * kernels.floats_per_step * static_cast<double>(kSteps) * threads / 1e9;
   for (int r = 0; r < repeat; ++r) {
-    fma.milliseconds.push_back(time_parallel(threads, [](int) {
-      float out[kLanes];
-      fma_chain(out);
-      keep(out[0]);
-    }));
+    fma.milliseconds.push_back(
+        time_parallel(threads, [&](int) { keep(kernels.fma_chains(kSteps)); }));
   }
 
   Array a = make_array();
   Array b = make_array();
   Array c = make_array();
-  size_t share = kFloats / static_cast<size_t>(threads) / (4 * kLanes) * (4 * kLanes);
-  auto part = [&](const Array& array, int t) { return array.get() + share * static_cast<size_t>(t); };
+  size_t share = kFloats / static_cast<size_t>(threads) / kGrain * kGrain;
+  auto part = [&](const Array& array, int t) {
+    return array.get() + share * static_cast<size_t>(t);
+  };
   time_parallel(threads, [&](int t) {  // first touch by the thread that will read it
     for (size_t i = 0; i < share; ++i) part(a, t)[i] = 0, part(b, t)[i] = 1, part(c, t)[i] = 2;
   });
   double bytes = static_cast<double>(share) * threads * sizeof(float);
-  RooflineResult read{"roofline_read", threads, {}, 0, bytes / 1e9};
-  RooflineResult add{"roofline_triad", threads, {}, 0, 3 * bytes / 1e9};
+  constexpr double kArraysMb = 3.0 * kFloats * sizeof(float) / 1e6;
+  RooflineResult read{"roofline_read", threads, {}, 0, bytes / 1e9, kArraysMb};
+  RooflineResult add{"roofline_triad", threads, {}, 0, 3 * bytes / 1e9, kArraysMb};
   for (int r = 0; r < repeat; ++r) {
     read.milliseconds.push_back(
-        time_parallel(threads, [&](int t) { keep(read_streams(part(b, t), share)); }));
-    add.milliseconds.push_back(
-        time_parallel(threads, [&](int t) { triad(part(a, t), part(b, t), part(c, t), share); }));
+        time_parallel(threads, [&](int t) { keep(kernels.read_streams(part(b, t), share)); }));
+    add.milliseconds.push_back(time_parallel(
+        threads, [&](int t) { kernels.triad(part(a, t), part(b, t), part(c, t), share); }));
   }
   return {fma, read, add};
 }

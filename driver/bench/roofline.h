@@ -13,6 +13,7 @@ struct RooflineResult {
   std::vector<double> milliseconds;  // one per repetition
   double gflop = 0;                  // work of one repetition
   double gigabytes = 0;              // traffic of one repetition
+  double megabytes = 0;              // memory held for it
 };
 
 // `repeat` measurements of each limit. Arrays of 256 MiB, larger than any cache.

@@ -43,7 +43,9 @@ std::vector<Edit> myers(const Lines& a, const Lines& b) {
   int limit = std::min(n + m, kMaxEdits);
   std::vector<std::vector<int>> frontiers;
   std::vector<int> x_at(static_cast<size_t>(2 * limit + 3), 0);
-  auto at = [&](std::vector<int>& v, int k) -> int& { return v[static_cast<size_t>(k + limit + 1)]; };
+  auto at = [&](std::vector<int>& v, int k) -> int& {
+    return v[static_cast<size_t>(k + limit + 1)];
+  };
   for (int d = 0; d <= limit; ++d) {
     frontiers.push_back(x_at);
     for (int k = -d; k <= d; k += 2) {
@@ -57,7 +59,8 @@ std::vector<Edit> myers(const Lines& a, const Lines& b) {
       for (int step = d; step >= 0; --step) {
         std::vector<int>& v = frontiers[static_cast<size_t>(step)];
         int diagonal = x - y;
-        bool came_down = diagonal == -step || (diagonal != step && at(v, diagonal - 1) < at(v, diagonal + 1));
+        bool came_down =
+            diagonal == -step || (diagonal != step && at(v, diagonal - 1) < at(v, diagonal + 1));
         int from = came_down ? diagonal + 1 : diagonal - 1;
         int from_x = step == 0 ? 0 : at(v, from);
         int from_y = step == 0 ? 0 : from_x - from;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "driver/view/view.h"
+#include "ir/text/lexer.h"
 #include "ir/text/text.h"
 
 namespace weft {
@@ -16,11 +17,14 @@ bool covers(const std::string& part, const std::string& origin) {
   return origin == part || (origin.starts_with(part) && origin[part.size()] == '.');
 }
 
+// A value's name without its sigil, and without the quotes that some need.
+std::string bare_name(const std::string& spelt) { return Lexer(spelt).next().name(); }
+
 bool matches(const Node& node, const std::vector<std::string>& names, const std::string& focus) {
   if (node.op == Op::constant) return false;
   std::string bare = focus.starts_with('%') || focus.starts_with('@') ? focus.substr(1) : focus;
   for (const std::string& value_name : names) {
-    if (value_name == focus || value_name.substr(1) == bare) return true;
+    if (value_name == focus || bare_name(value_name) == bare) return true;
   }
   if (name(node.op) == focus) return true;
   return std::any_of(node.origin.begin(), node.origin.end(),
@@ -35,7 +39,7 @@ std::map<std::string, std::string> lines_by_value(const std::string& text) {
     std::string_view line = rest.substr(0, end);
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     if (line.starts_with('%')) {
-      lines.emplace(line.substr(0, line.find_first_of(" ,")), line);
+      lines.emplace(Lexer(line).next().text, line);
     }
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
@@ -75,7 +79,8 @@ Result<std::string> focus_text(const Module& module, const std::string& focus) {
     }
   }
   if (!out.empty()) return out;
-  return error({}, "nothing in the module is called '", focus, "'").hint(did_you_mean(focus, known));
+  return error({}, "nothing in the module is called '", focus, "'")
+      .hint(did_you_mean(focus, known));
 }
 
 }  // namespace weft

@@ -30,7 +30,9 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
 
 // One line of the text form: values link to their definitions in the same graph, ops are coloured.
 std::string render_line(std::string_view line, const std::string& graph) {
@@ -49,7 +51,8 @@ std::string render_line(std::string_view line, const std::string& graph) {
       std::string scope = c == '%' ? graph : "";
       bool defines = (equals != std::string_view::npos && i < equals) ||
                      (end < line.size() && line[end] == ':');
-      out += defines ? "<a id=\"" + escape(scope + name) + "\">" : "<a href=\"#" + escape(scope + name) + "\">";
+      out += defines ? "<a id=\"" + escape(scope + name) + "\">"
+                     : "<a href=\"#" + escape(scope + name) + "\">";
       out += escape(name) + "</a>";
       i = end;
     } else if (i == equals) {

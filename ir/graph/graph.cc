@@ -28,11 +28,21 @@ Status settle_constant(Attrs& attrs, const Loc& loc) {
   return ok();
 }
 
+// In place: most merges add one origin or none.
+void unite_into(Provenance& known, const Provenance& more) {
+  for (const std::string& place : more) {
+    auto at = std::lower_bound(known.begin(), known.end(), place);
+    if (at != known.end() && *at == place) continue;
+    known.insert(at, place);
+    if (known.size() > kMaxOrigins) known.pop_back();
+  }
+}
+
 }  // namespace
 
 Provenance unite(const Provenance& a, const Provenance& b) {
-  Provenance all;
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  Provenance all = a;
+  unite_into(all, b);
   return all;
 }
 
@@ -85,12 +95,7 @@ Result<Value> Graph::append(Node node, const DimFacts& facts) {
 }
 
 void Graph::annotate(uint32_t node, const Provenance& origin) {
-  // In place: a node that thousands merge into stays cheap.
-  Provenance& known = nodes_[node].origin;
-  for (const std::string& place : origin) {
-    auto at = std::lower_bound(known.begin(), known.end(), place);
-    if (at == known.end() || *at != place) known.insert(at, place);
-  }
+  unite_into(nodes_[node].origin, origin);
 }
 
 void Graph::set_value_name(Value value, std::string name) {

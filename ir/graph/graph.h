@@ -20,8 +20,10 @@ struct Value {
   friend auto operator<=>(const Value&, const Value&) = default;
 };
 
-// Where a node came from in the user's model ("encoder.0.attn.q"); a merge unites. Sorted, unique.
+// Where a node came from in the user's model ("encoder.0.attn.q"); a merge unites. Sorted, unique,
+// and at most kMaxOrigins, the first in order: a node that thousands merge into stays cheap.
 using Provenance = std::vector<std::string>;
+inline constexpr size_t kMaxOrigins = 256;
 Provenance unite(const Provenance& a, const Provenance& b);
 
 struct Node {

@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph/graph.h"
 
 namespace weft {
 
-// How a parameter or state begins. fan_in is the product of all axes but the last, fan_out the last.
+// How a parameter or state begins. fan_in is the product of all axes but the last, fan_out the
+// last.
 struct Init {
   enum class Kind : uint8_t {
     zeros,
@@ -53,6 +56,21 @@ struct Module {
   Graph* find_graph(std::string_view graph_name);
   std::vector<std::string> storage_names() const;
   std::vector<std::string> graph_names() const;
+};
+
+// Every symbolic dim that a node's types or attributes, or anything in the module, mention.
+std::set<std::string> symbols_of(const Node& node);
+std::set<std::string> symbols_of(const Module& module);
+
+// Storage by name for those who look up many; Module::find_storage looks at one after the other.
+// Holds until the module's storage changes.
+class StorageLookup {
+ public:
+  explicit StorageLookup(const Module& module);
+  const Storage* find(std::string_view name) const;  // without the @; null if there is none
+
+ private:
+  std::unordered_map<std::string_view, const Storage*> by_name_;
 };
 
 // Checks every invariant of a module: names unique, operands defined before use, types as the op

@@ -1,5 +1,6 @@
 // Checks every invariant of a module, so that passes and backends need not.
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,26 @@
 
 namespace weft {
 namespace {
+
+// Why an element type cannot begin with an initial value.
+std::optional<std::string> init_fault(DType dtype, const Init& init) {
+  if (init.kind == Init::zeros || init.kind == Init::ones) return std::nullopt;
+  bool random = init.kind != Init::constant;
+  if (random && !is_float(dtype)) return cat("random values need a float type, not ", name(dtype));
+  if (random) {
+    if (std::isfinite(init.value) && init.value >= 0) return std::nullopt;
+    return cat(init.value, " is not a finite number of at least 0");
+  }
+  if (is_float(dtype)) return std::nullopt;
+  if (!std::isfinite(init.value) || std::trunc(init.value) != init.value) {
+    return cat(init.value, " is not a whole number");
+  }
+  // From 2^53 on a double may stand for a neighbour of the integer that was written.
+  if (std::fabs(init.value) >= 0x1p53) return cat(init.value, " is not exact");
+  auto value = static_cast<int64_t>(init.value);
+  if (value >= lowest_integer(dtype) && value <= highest_integer(dtype)) return std::nullopt;
+  return cat(value, " is not within ", lowest_integer(dtype), " and ", highest_integer(dtype));
+}
 
 class Verifier {
  public:
@@ -48,6 +69,13 @@ class Verifier {
                  .note(known->second->loc, "first defined here"));
       }
       check_type(item.type, item.loc, "@" + item.name);
+      check_init(item);
+    }
+  }
+
+  void check_init(const Storage& item) {
+    if (std::optional<std::string> fault = init_fault(item.type.dtype, item.init)) {
+      fail(error(item.loc, "@", item.name, ": ", item.type, " = ", item.init.str(), ": ", *fault));
     }
   }
 

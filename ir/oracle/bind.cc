@@ -1,5 +1,6 @@
 // Sizes of symbolic dims: derived from the tensors that a graph is given, then checked.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 
 #include "ir/oracle/elements.h"
@@ -60,20 +61,52 @@ void bind_bare_symbols(const std::vector<Argument>& given, DimBinding& sizes) {
   }
 }
 
-// `symbol == expression` gives a symbol its size as soon as the expression has one.
-void bind_by_equalities(const DimFacts& facts, DimBinding& sizes) {
-  auto derive = [&](const Dim& side, const Dim& other) {
-    auto symbol = side.as_symbol();
-    if (!symbol || sizes.contains(*symbol)) return false;
-    auto size = other.evaluate(sizes);
-    return size && sizes.emplace(*symbol, *size).second;
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& [a, b] : facts.equalities) {
-      if (derive(a, b) || derive(b, a)) changed = true;
+std::set<std::string> symbols_in(const Dim& a, const Dim& b) {
+  std::set<std::string> symbols;
+  a.collect_symbols(symbols);
+  b.collect_symbols(symbols);
+  return symbols;
+}
+
+// Gives the one symbol of `a == b` that has no size yet its size, if it occurs as a multiple.
+// Returns whether it has one now.
+Result<bool> derive_size(const Dim& a, const Dim& b, const Loc& loc, DimBinding& sizes) {
+  std::map<std::string, Dim> known;
+  std::vector<std::string> open;
+  for (const std::string& symbol : symbols_in(a, b)) {
+    if (auto found = sizes.find(symbol); found != sizes.end()) {
+      known.emplace(symbol, found->second);
+    } else {
+      open.push_back(symbol);
     }
   }
+  if (open.size() != 1) return false;
+  auto linear = (a - b).substitute(known).linear_in(open[0]);
+  int64_t multiple = 0;
+  if (!linear || !linear->second.is_constant() ||
+      __builtin_sub_overflow(0, linear->second.constant(), &multiple)) {
+    return false;
+  }
+  int64_t factor = linear->first;
+  if (multiple % factor != 0) {
+    Dim sign = factor < 0 ? -1 : 1;  // `2*K cannot be 5` rather than `-2*K cannot be -5`
+    return error(loc, "the module asserts ", a, " == ", b, ", but ",
+                 sign * factor * Dim::symbol(open[0]), " cannot be ", sign * multiple);
+  }
+  sizes.emplace(open[0], multiple / factor);
+  return true;
+}
+
+// An equality with one unknown gives it a size, which may leave another with one unknown.
+Status bind_by_equalities(const DimFacts& facts, const Loc& loc, DimBinding& sizes) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [a, b] : facts.equalities()) {
+      WEFT_TRY(bool derived, derive_size(a, b, loc, sizes));
+      changed |= derived;
+    }
+  }
+  return ok();
 }
 
 Status check_sizes(const std::vector<Argument>& given, const DimBinding& sizes) {
@@ -91,7 +124,7 @@ Status check_sizes(const std::vector<Argument>& given, const DimBinding& sizes) 
   return ok();
 }
 
-Status check_facts(const DimFacts& facts, const DimBinding& sizes, const Loc& loc) {
+Status check_bounds(const DimFacts& facts, const DimBinding& sizes, const Loc& loc) {
   for (const auto& [symbol, size] : sizes) {
     DimFacts::Bounds bounds;
     if (auto found = facts.bounds.find(symbol); found != facts.bounds.end()) bounds = found->second;
@@ -100,40 +133,58 @@ Status check_facts(const DimFacts& facts, const DimBinding& sizes, const Loc& lo
                    bounds.high);
     }
   }
-  for (const auto& [a, b] : facts.equalities) {
+  return ok();
+}
+
+// Why an equality cannot be checked.
+Error not_computed(const Dim& a, const Dim& b, const DimBinding& sizes, const Loc& loc) {
+  std::string what = cat("the assertion ", a, " == ", b);
+  for (const std::string& symbol : symbols_in(a, b)) {
+    if (!sizes.contains(symbol)) return unbound_symbol(loc, what, symbol);
+  }
+  return error(loc, what, " cannot be computed");
+}
+
+// Types were inferred with every equality that joins symbols of the graph, however indirectly: each
+// of these must hold. `related` begins with the symbols of the graph.
+Status check_equalities(const DimFacts& facts, const DimBinding& sizes,
+                        std::set<std::string> related, const Loc& loc) {
+  auto joins = [&](const std::set<std::string>& symbols) {
+    return symbols.empty() ||
+           std::ranges::any_of(symbols, [&](const auto& s) { return related.contains(s); });
+  };
+  for (size_t before = 0; before != related.size();) {
+    before = related.size();
+    for (const auto& [a, b] : facts.equalities()) {
+      std::set<std::string> symbols = symbols_in(a, b);
+      if (joins(symbols)) related.merge(symbols);
+    }
+  }
+  for (const auto& [a, b] : facts.equalities()) {
     auto left = a.evaluate(sizes);
     auto right = b.evaluate(sizes);
     if (left && right && *left != *right) {
       return error(loc, "the module asserts ", a, " == ", b, ", but they are ", *left, " and ",
                    *right);
     }
+    bool checked = left && right;
+    if (!checked && joins(symbols_in(a, b))) return not_computed(a, b, sizes, loc);
   }
   return ok();
 }
 
-std::set<std::string> symbols_of(const Node& node) {
-  std::set<std::string> symbols;
-  for (const Type& type : node.types) {
-    for (const Dim& dim : type.shape) dim.collect_symbols(symbols);
-  }
-  for (const Attr& attr : node.attrs) {
-    if (const auto* dim = std::get_if<Dim>(&attr.value)) dim->collect_symbols(symbols);
-    if (const auto* dims = std::get_if<std::vector<Dim>>(&attr.value)) {
-      for (const Dim& dim : *dims) dim.collect_symbols(symbols);
-    }
-  }
-  return symbols;
-}
-
-Status check_all_bound(const Graph& graph, const DimBinding& sizes) {
+// The symbols of all nodes, each of which has a size.
+Result<std::set<std::string>> bound_symbols(const Graph& graph, const DimBinding& sizes) {
+  std::set<std::string> all;
   for (const Node& node : graph.nodes()) {
     for (const std::string& symbol : symbols_of(node)) {
       if (!sizes.contains(symbol)) {
         return unbound_symbol(node.loc, cat("graph @", graph.name()), symbol);
       }
+      all.insert(symbol);
     }
   }
-  return ok();
+  return all;
 }
 
 }  // namespace
@@ -144,10 +195,11 @@ Result<DimBinding> bind_dims(const Module& module, const Graph& graph, const Ten
   for (const Argument& argument : all) WEFT_TRY_STATUS(check_element_type(argument));
   DimBinding sizes = given;
   bind_bare_symbols(all, sizes);
-  bind_by_equalities(module.dims, sizes);
-  WEFT_TRY_STATUS(check_all_bound(graph, sizes));
+  WEFT_TRY_STATUS(bind_by_equalities(module.dims, graph.loc, sizes));
+  WEFT_TRY(std::set<std::string> symbols, bound_symbols(graph, sizes));
   WEFT_TRY_STATUS(check_sizes(all, sizes));
-  WEFT_TRY_STATUS(check_facts(module.dims, sizes, graph.loc));
+  WEFT_TRY_STATUS(check_bounds(module.dims, sizes, graph.loc));
+  WEFT_TRY_STATUS(check_equalities(module.dims, sizes, std::move(symbols), graph.loc));
   return sizes;
 }
 

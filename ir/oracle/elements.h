@@ -68,15 +68,18 @@ struct Rows {
   int64_t size = 1;
   int64_t inner = 1;
 
+  bool empty() const { return outer == 0 || size == 0 || inner == 0; }
   size_t at(int64_t o, int64_t k, int64_t i) const {
     return static_cast<size_t>((o * size + k) * inner + i);
   }
 };
 Rows rows_along(const Sizes& shape, int64_t axis);
 
-// Calls fn(outer, inner) for each row along the axis.
+// Calls fn(outer, inner) for each row along the axis. Rows without elements are left out: they take
+// no memory, so there can be more of them than anyone can wait for.
 template <class Fn>
 void for_each_row(const Rows& rows, Fn fn) {
+  if (rows.empty()) return;
   for (int64_t o = 0; o < rows.outer; ++o) {
     for (int64_t i = 0; i < rows.inner; ++i) fn(o, i);
   }

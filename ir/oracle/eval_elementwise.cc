@@ -82,6 +82,13 @@ int64_t floor_remainder(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+// fmod is exact, where a - floor(a / b) * b is lost in rounding once the quotient is large.
+double floor_remainder(double a, double b) {
+  double rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // A 64-bit integer as a double that rounds on to f32, f16 or bf16 as the integer itself would:
@@ -131,7 +138,7 @@ RING(sub, a - b)
 RING(mul, a* b)
 TWO_REALS(div, a / b)
 TWO_REALS(pow, std::pow(a, b))
-TWO_NUMBERS(mod, a - std::floor(a / b) * b, floor_remainder(a, b))
+TWO_NUMBERS(mod, floor_remainder(a, b), floor_remainder(a, b))
 TWO_NUMBERS(minimum, nan_min(a, b), std::min(a, b))
 TWO_NUMBERS(maximum, nan_max(a, b), std::max(a, b))
 

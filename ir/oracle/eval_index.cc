@@ -28,6 +28,7 @@ void for_each_indexed(const EvalArgs& args, int64_t axis, Fn fn) {
   Rows whole = rows_along(args.operand(0).shape, axis);
   const std::vector<int64_t>& indices = args.operand(1).integers;
   Rows slices{whole.outer, static_cast<int64_t>(indices.size()), whole.inner};
+  if (slices.empty()) return;
   for (int64_t o = 0; o < whole.outer; ++o) {
     for (int64_t k = 0; k < slices.size; ++k) {
       for (int64_t i = 0; i < whole.inner; ++i) {
@@ -43,6 +44,7 @@ void for_each_along(const EvalArgs& args, int64_t axis, Fn fn) {
   Rows whole = rows_along(args.operand(0).shape, axis);
   Rows part = rows_along(args.operand(1).shape, axis);
   const std::vector<int64_t>& indices = args.operand(1).integers;
+  if (part.empty()) return;
   for (int64_t o = 0; o < part.outer; ++o) {
     for (int64_t k = 0; k < part.size; ++k) {
       for (int64_t i = 0; i < part.inner; ++i) {

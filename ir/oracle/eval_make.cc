@@ -13,6 +13,7 @@ EvalResult make_mask(const EvalArgs& args, Fn fn) {
   int64_t rows = args.concrete_dim("rows");
   int64_t cols = args.concrete_dim("cols");
   Tensor result = args.make_result();
+  if (result.size() == 0) return single(std::move(result));  // however many empty rows
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t col = 0; col < cols; ++col) {
       // How far the column lies beyond the row's own position, the last row being the last
@@ -27,6 +28,7 @@ EvalResult make_mask(const EvalArgs& args, Fn fn) {
 // Calls fn(element of the patches, element of the image) for every element of `patches`.
 template <class Fn>
 void for_each_patch_element(const EvalArgs& args, const Sizes& image, const Sizes& patches, Fn fn) {
+  if (element_count(patches) == 0) return;  // the windows of an empty image may be past counting
   const Sizes& size = args.node.attrs.ints("size");
   const Sizes& stride = args.node.attrs.ints("stride");
   const Sizes window = {patches[0], patches[1], patches[2], size[0], size[1], image[3]};

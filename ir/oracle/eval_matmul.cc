@@ -46,6 +46,8 @@ EvalResult eval_matmul(const EvalArgs& args) {
   Tensor result = args.make_result();
   Extent extent{*(lhs.shape.end() - 2), lhs.shape.back(), rhs.shape.back()};
   WEFT_CHECK(*(rhs.shape.end() - 2) == extent.k, "matmul: the inner sizes are equal");
+  // An empty batch may have matrices of any size, and empty matrices a batch of any.
+  if (result.size() == 0) return single(std::move(result));
   Sizes batch = batch_of(result.shape);
   std::array<Sizes, 2> strides = {batch_strides(lhs.shape, batch), batch_strides(rhs.shape, batch)};
   by_storage(result, [&](auto zero) {

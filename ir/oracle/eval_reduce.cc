@@ -136,6 +136,7 @@ EvalResult eval_top_k(const EvalArgs& args) {
   std::vector<Tensor> results;
   results.push_back(args.make_result(0));
   results.push_back(args.make_result(1));
+  if (results[0].size() == 0) return results;
   int64_t rows = rows_along(in.shape, static_cast<int64_t>(in.shape.size()) - 1).outer;
   by_storage(in, [&](auto zero) {
     auto& values = elements<decltype(zero)>(results[0]);

@@ -1,5 +1,6 @@
 // The oracle's ops on rows: softmax and its logarithm, normalisations.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -44,6 +45,8 @@ EvalResult eval_logsumexp(const EvalArgs& args) {
   const Tensor& in = args.operand(0);
   Rows rows = rows_along(in.shape, args.node.attrs.integer("axis"));
   Tensor result = args.make_result();
+  // The logarithm of 0: what a row of no elements keeps.
+  std::ranges::fill(result.reals, -std::numeric_limits<double>::infinity());
   for_each_row(rows, [&](int64_t o, int64_t i) {
     LogSumExp sum = log_sum_exp(in.reals, rows, o, i);
     result.reals[static_cast<size_t>(o * rows.inner + i)] = sum.largest + sum.log_rest;

@@ -70,10 +70,11 @@ double xavier_limit(const Sizes& shape) {
 
 }  // namespace
 
-Result<Tensor> initial_value(const Storage& storage, uint64_t seed, const DimBinding& dims) {
+Result<Tensor> initial_value(const Storage& storage, uint64_t seed, const DimBinding& dims,
+                             int64_t live) {
   std::string what = "@" + storage.name;
   WEFT_TRY(Sizes shape, concrete_shape(storage.type, dims, storage.loc, what));
-  WEFT_TRY([[maybe_unused]] int64_t bytes, check_room(shape, 0, storage.loc, what));
+  WEFT_TRY([[maybe_unused]] int64_t bytes, check_room(shape, live, storage.loc, what));
   Tensor tensor = Tensor::zeros(storage.type.dtype, shape);
   switch (storage.init.kind) {
     case Init::zeros: break;
@@ -95,9 +96,12 @@ Result<TensorMap> initial_values(const Module& module, const Graph* graph, uint6
     }
   }
   TensorMap values;
+  int64_t live = 0;
   for (const Storage& storage : module.storage) {
     if (graph != nullptr && !read.contains(storage.name)) continue;
-    WEFT_TRY(values[storage.name], initial_value(storage, seed, dims));
+    WEFT_TRY(Tensor value, initial_value(storage, seed, dims, live));
+    live += value.size() * kElementBytes;
+    values.insert_or_assign(storage.name, std::move(value));
   }
   return values;
 }

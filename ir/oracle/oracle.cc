@@ -56,6 +56,9 @@ class Run {
       computed_.emplace_back(node.types.size());
       uses_.emplace_back(node.types.size(), 0);
     }
+    for (const TensorMap* given : {&inputs, &storage}) {
+      for (const auto& [name, tensor] : *given) live_bytes_ += tensor.size() * kElementBytes;
+    }
   }
 
   Result<OracleResult> execute(const std::vector<bool>& needed) {
@@ -107,7 +110,11 @@ class Run {
       shapes.push_back(std::move(shape));
     }
     std::vector<const Tensor*> operands;
-    for (Value operand : node.operands) operands.push_back(&tensor(operand));
+    for (Value operand : node.operands) {
+      operands.push_back(&tensor(operand));
+      WEFT_TRY(Sizes shape, concrete_shape(graph_.type(operand), dims_, node.loc, what));
+      WEFT_CHECK(operands.back()->shape == shape, "an operand has the shape of its type");
+    }
     WEFT_TRY(std::vector<Tensor> results, eval(EvalArgs{node, operands, shapes, dims_}));
     WEFT_CHECK(results.size() == shapes.size(), "an op gives all of its results");
     for (size_t i = 0; i < results.size(); ++i) {
@@ -148,7 +155,7 @@ class Run {
 
   void discard(Value value) {
     Tensor& computed = computed_[value.node][value.result];
-    live_bytes_ -= computed.size() * static_cast<int64_t>(sizeof(double));
+    live_bytes_ -= computed.size() * kElementBytes;
     computed = Tensor();
   }
 
@@ -166,7 +173,7 @@ class Run {
   DimBinding dims_;
   std::vector<std::vector<Tensor>> computed_;  // [node][result]; inputs and storage stay outside
   std::vector<std::vector<uint32_t>> uses_;    // still to come
-  int64_t live_bytes_ = 0;
+  int64_t live_bytes_ = 0;                     // of computed tensors and those from outside
 };
 
 }  // namespace

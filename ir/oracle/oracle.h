@@ -32,7 +32,9 @@ Result<OracleResult> run_oracle(const Module& module, const Graph& graph, const 
                                 const TensorMap& storage, const DimBinding& given = {});
 
 // The initial value of a parameter or state: a function of its name, type, Init and the seed.
-Result<Tensor> initial_value(const Storage& storage, uint64_t seed, const DimBinding& dims = {});
+// `live` bytes are taken by other tensors already.
+Result<Tensor> initial_value(const Storage& storage, uint64_t seed, const DimBinding& dims = {},
+                             int64_t live = 0);
 // Those of all storage that `graph` reads (all, if null).
 Result<TensorMap> initial_values(const Module& module, const Graph* graph, uint64_t seed,
                                  const DimBinding& dims = {});

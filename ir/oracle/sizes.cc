@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/oracle/sizes.h"
 
+#include <cmath>
 #include <iomanip>
 
 #include "ir/oracle/elements.h"
@@ -10,7 +11,7 @@ namespace {
 
 std::string gibibytes(double bytes) {
   std::ostringstream out;
-  out << std::setprecision(3) << bytes / (1 << 30) << " GiB";
+  out << std::setprecision(3) << std::round(bytes / (1 << 30) * 1000) / 1000 << " GiB";
   return out.str();
 }
 
@@ -45,7 +46,7 @@ Result<std::vector<int64_t>> concrete_shape(const Type& type, const DimBinding& 
 
 Result<int64_t> check_room(const std::vector<int64_t>& shape, int64_t live, const Loc& loc,
                            const std::string& what) {
-  int64_t bytes = element_count(shape) * static_cast<int64_t>(sizeof(double));
+  int64_t bytes = element_count(shape) * kElementBytes;
   if (bytes <= kOracleByteLimit - live) return bytes;
   return error(loc, what, ": ", str(shape), " needs ", gibibytes(static_cast<double>(bytes)),
                " beside ", gibibytes(static_cast<double>(live)), "; the oracle's limit is ",

@@ -10,7 +10,8 @@
 
 namespace weft {
 
-// What all tensors that live at the same time may take; each element is held in 8 bytes.
+// What an element of any type takes, and what all tensors that live at the same time may take.
+inline constexpr int64_t kElementBytes = 8;
 inline constexpr int64_t kOracleByteLimit = int64_t{8} << 30;
 
 // The shape of a type under a binding. `what` names the value in errors: a size that cannot be

@@ -7,6 +7,7 @@
 
 #include "ir/serial/read_parts.h"
 #include "ir/support/file.h"
+#include "ir/text/cursor.h"
 #include "ir/text/names.h"
 #include "ir/text/parse_init.h"
 
@@ -29,6 +30,10 @@ class Reader {
     WEFT_TRY_STATUS(read_facts(data));
     WEFT_TRY_STATUS(read_storage(data));
     for (const serial::GraphData* graph : list(data.graphs())) WEFT_TRY_STATUS(read_graph(*graph));
+    // As in the text form, where it would be an empty file.
+    if (module_.name.empty() && module_.storage.empty() && module_.graphs.empty()) {
+      return error(parts_.loc(), "the file holds no module");
+    }
     Status status = verify(module_);
     if (status.ok()) return std::move(module_);
     Diagnostics errors = std::move(status).take_error().take();
@@ -50,8 +55,8 @@ class Reader {
     for (const serial::Equality* equality : list(data.equalities())) {
       WEFT_TRY(Dim left, parts_.dim(equality->left(), "assertion"));
       WEFT_TRY(Dim right, parts_.dim(equality->right(), "assertion"));
-      module_.dims.equalities.emplace_back(std::move(left), std::move(right));
-      if (module_.dims.equalities.size() > kMaxDimEqualities) {
+      module_.dims.assert_equal(left, right);
+      if (module_.dims.equalities().size() > kMaxDimEqualities) {
         return error(parts_.loc(), "more than ", kMaxDimEqualities, " assertions");
       }
     }
@@ -60,6 +65,9 @@ class Reader {
 
   Status read_storage(const serial::ModuleData& data) {
     for (const serial::StorageData* item : list(data.storage())) {
+      if (module_.storage.size() == kMaxModuleNodes) {
+        return error(parts_.loc(), "more than ", kMaxModuleNodes, " parameters");
+      }
       Storage storage;
       WEFT_TRY(storage.name, parts_.name(item->name(), "a parameter's name"));
       std::string where = "@" + storage.name;
@@ -91,17 +99,25 @@ class Reader {
       WEFT_TRY_STATUS(read_node(graph, *node));
     }
     for (const serial::OutputData* output : list(data.outputs())) {
+      WEFT_TRY_STATUS(count_result());
       WEFT_TRY(std::string name, parts_.name(output->name(), "an output's name"));
       WEFT_TRY(Value value, value_of(graph, *output->value(), "output " + name));
       graph.outputs.push_back({std::move(name), value, parts_.loc()});
     }
     for (const serial::UpdateData* update : list(data.updates())) {
+      WEFT_TRY_STATUS(count_result());
       WEFT_TRY(std::string target, parts_.name(update->target(), "an update's target"));
       WEFT_TRY(Value value, value_of(graph, *update->value(), "update of @" + target));
       graph.updates.push_back({std::move(target), value, parts_.loc()});
     }
     module_.graphs.push_back(std::move(graph));
     return ok();
+  }
+
+  Status count_result() {
+    if (result_count_++ < kMaxModuleResults) return ok();
+    return error(parts_.loc(), "the module has more than ", kMaxModuleResults,
+                 " outputs and updates");
   }
 
   // A value of a node that is already there: later ones would make a cycle.
@@ -121,7 +137,7 @@ class Reader {
   }
 
   Status read_node(Graph& graph, const serial::NodeData& data) {
-    std::string where = cat("graph @", graph.name(), ", node ", graph.nodes().size());
+    std::string where = cat("graph @", shown(graph.name()), ", node ", graph.nodes().size());
     WEFT_TRY(std::string mnemonic, parts_.text(data.op(), where));
     std::optional<Op> op = find_op(mnemonic);
     if (!op) {
@@ -139,12 +155,13 @@ class Reader {
       node.operands.push_back(operand);
     }
     WEFT_TRY(node.attrs, parts_.attrs(*op, data.attrs(), where));
-    for (const flatbuffers::String* text : list(data.names())) {
-      WEFT_TRY(std::string name, parts_.optional_text(text, where));
+    WEFT_TRY_STATUS(check_lengths(*op, data, where));
+    for (uint32_t index : list(data.names())) {
+      WEFT_TRY(std::string name, parts_.text(index, where));
       node.names.push_back(std::move(name));
     }
-    for (const flatbuffers::String* text : list(data.origin())) {
-      WEFT_TRY(std::string origin, parts_.text(text, where));
+    for (uint32_t index : list(data.origin())) {
+      WEFT_TRY(std::string origin, parts_.text(index, where));
       node.origin.push_back(std::move(origin));
     }
     std::sort(node.origin.begin(), node.origin.end());
@@ -157,13 +174,24 @@ class Reader {
     return add_node(graph, std::move(node), types, where);
   }
 
-  Status add_node(Graph& graph, Node node, const std::vector<Type>& types,
-                  const std::string& where) {
-    size_t results = info(node.op).results.size();
-    if (types.size() != results || (!node.names.empty() && node.names.size() != results)) {
-      return error(parts_.loc(), where, ": ", types.size(), " types and ", node.names.size(),
+  // Before the lists are copied.
+  Status check_lengths(Op op, const serial::NodeData& data, const std::string& where) {
+    auto length = [](const auto* vector) { return vector == nullptr ? size_t{0} : vector->size(); };
+    size_t results = info(op).results.size();
+    size_t names = length(data.names());
+    if (length(data.types()) != results || (names != 0 && names != results)) {
+      return error(parts_.loc(), where, ": ", length(data.types()), " types and ", names,
                    " names for ", results, " results");
     }
+    if (length(data.origin()) > kMaxOrigins) {
+      return error(parts_.loc(), where, ": comes from ", length(data.origin()),
+                   " places; the limit is ", kMaxOrigins);
+    }
+    return ok();
+  }
+
+  Status add_node(Graph& graph, Node node, const std::vector<Type>& types,
+                  const std::string& where) {
     if (info(node.op).has(kStructural)) return add_read(graph, node, types[0], where);
     Result<Value> value = graph.append(std::move(node), module_.dims);
     if (!value.ok()) return parts_.at(where, std::move(value).take_error());
@@ -209,6 +237,7 @@ class Reader {
   Module module_;
   std::unordered_map<std::string, size_t> index_;  // into storage
   size_t node_count_ = 0;
+  size_t result_count_ = 0;
 };
 
 }  // namespace
@@ -229,7 +258,8 @@ Result<Module> read_binary(const std::string& file, std::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier::Options options;
   options.max_depth = 16;
-  // A table takes 8 bytes at least, with the offset to it; only shared ones could be more.
+  // A table takes 8 bytes at least, with the offset to it; only shared ones could be more. Each is
+  // checked in a fixed time: the only lists of texts are those of the module itself.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 8 + 1);
   flatbuffers::Verifier verifier(data, bytes.size(), options.max_depth, options.max_tables);
   if (!serial::VerifyModuleDataBuffer(verifier)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/serial/read_parts.h"
 
+#include <cstring>
+
 #include "ir/text/names.h"
 #include "ir/text/parse_type.h"
 
@@ -9,10 +11,15 @@ namespace {
 
 constexpr size_t kSharingFactor = 16;
 constexpr size_t kSharingBase = size_t{1} << 20;
+constexpr size_t kReferenceBytes = 8;  // what an empty text takes in memory is more, but bounded
 
-template <class T, class Vector>
-std::vector<T> copy(const Vector* vector) {
-  return vector == nullptr ? std::vector<T>() : std::vector<T>(vector->begin(), vector->end());
+// The verifier checks where a vector begins, not that its 8-byte elements are aligned.
+template <class T>
+std::vector<T> copy(const flatbuffers::Vector<T>* vector) {
+  std::vector<T> result(vector == nullptr ? 0 : vector->size());
+  if (!result.empty()) std::memcpy(result.data(), vector->Data(), result.size() * sizeof(T));
+  for (T& element : result) element = flatbuffers::EndianScalar(element);
+  return result;
 }
 
 }  // namespace
@@ -39,7 +46,7 @@ Status Parts::spend(size_t bytes) {
 
 Result<std::string> Parts::text(const flatbuffers::String* text, const std::string& where) {
   if (text == nullptr) return error(loc_, where, ": a text is missing");
-  WEFT_TRY_STATUS(spend(text->size()));
+  WEFT_TRY_STATUS(spend(text->size() + kReferenceBytes));
   std::string copied(text->c_str(), text->size());
   if (utf8_prefix(copied) != copied.size()) {
     return error(loc_, where, ": a text is not valid UTF-8");
@@ -59,6 +66,10 @@ Result<std::string> Parts::name(const flatbuffers::String* text, const std::stri
 }
 
 Status Parts::read_tables(const serial::ModuleData& data) {
+  for (const flatbuffers::String* item : list(data.texts())) {
+    WEFT_TRY(std::string copied, text(item, cat("text ", texts_.size())));
+    texts_.push_back(std::move(copied));
+  }
   for (const flatbuffers::String* item : list(data.dims())) {
     std::string where = cat("dim ", dims_.size());
     WEFT_TRY(std::string written, text(item, where));
@@ -81,6 +92,14 @@ Status Parts::read_tables(const serial::ModuleData& data) {
     types_.push_back(std::move(type));
   }
   return ok();
+}
+
+Result<std::string> Parts::text(uint32_t index, const std::string& where) {
+  if (index >= texts_.size()) {
+    return error(loc_, where, ": refers to text ", index, " of ", texts_.size());
+  }
+  WEFT_TRY_STATUS(spend(texts_[index].size() + kReferenceBytes));
+  return texts_[index];
 }
 
 Result<Dim> Parts::dim(uint32_t index, const std::string& where) {
@@ -135,6 +154,8 @@ Result<AttrValue> Parts::attr_value(AttrKind kind, const serial::AttrData& data,
   size_t int_count = data.ints() == nullptr ? 0 : data.ints()->size();
   size_t real_count = data.reals() == nullptr ? 0 : data.reals()->size();
   WEFT_TRY_STATUS(spend(8 * (int_count + real_count)));
+  std::vector<int64_t> ints = copy(data.ints());
+  std::vector<double> reals = copy(data.reals());
   auto wrong = [&] {
     return error(loc_, where, ": does not hold a value of kind ", weft::name(kind));
   };
@@ -142,18 +163,18 @@ Result<AttrValue> Parts::attr_value(AttrKind kind, const serial::AttrData& data,
     case AttrKind::integer:
     case AttrKind::axis:
       if (int_count != 1) return wrong();
-      return AttrValue(data.ints()->Get(0));
+      return AttrValue(ints[0]);
     case AttrKind::boolean:
-      if (int_count != 1 || (data.ints()->Get(0) | 1) != 1) return wrong();
-      return AttrValue(data.ints()->Get(0) == 1);
+      if (int_count != 1 || (ints[0] | 1) != 1) return wrong();
+      return AttrValue(ints[0] == 1);
     case AttrKind::real:
       if (real_count != 1) return wrong();
-      return AttrValue(data.reals()->Get(0));
+      return AttrValue(reals[0]);
     case AttrKind::axes:
-    case AttrKind::ints: return AttrValue(copy<int64_t>(data.ints()));
+    case AttrKind::ints: return AttrValue(std::move(ints));
     case AttrKind::numbers:
-      if (real_count > 0) return AttrValue(Numbers{copy<double>(data.reals())});
-      return AttrValue(Numbers{copy<int64_t>(data.ints())});
+      if (real_count > 0) return AttrValue(Numbers{std::move(reals)});
+      return AttrValue(Numbers{std::move(ints)});
     case AttrKind::choice:
     case AttrKind::text: {
       WEFT_TRY(std::string value, text(data.text(), where));

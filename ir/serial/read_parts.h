@@ -52,8 +52,9 @@ class Parts {
   Result<std::string> optional_text(const flatbuffers::String* text, const std::string& where);
   Result<std::string> name(const flatbuffers::String* text, const std::string& where);  // not empty
 
-  // Reads the dims and types that the rest refers to by number.
+  // Reads the texts, dims and types that the rest refers to by number.
   Status read_tables(const serial::ModuleData& data);
+  Result<std::string> text(uint32_t index, const std::string& where);
   Result<Dim> dim(uint32_t index, const std::string& where);
   Result<Type> type(uint32_t index, const std::string& where);
   Result<Attrs> attrs(Op op, const flatbuffers::Vector<flatbuffers::Offset<serial::AttrData>>* data,
@@ -67,6 +68,7 @@ class Parts {
 
   Loc loc_;
   size_t budget_;
+  std::vector<std::string> texts_;
   std::vector<Dim> dims_;
   std::vector<Type> types_;
 };

@@ -22,7 +22,7 @@ class Writer {
           serial::CreateBounds(out_, out_.CreateSharedString(symbol), limits.low, limits.high));
     }
     std::vector<serial::Equality> equalities;
-    for (const auto& [left, right] : module.dims.equalities) {
+    for (const auto& [left, right] : module.dims.equalities()) {
       equalities.emplace_back(dim(left), dim(right));
     }
     Offsets<serial::StorageData> storage;
@@ -33,10 +33,10 @@ class Writer {
     auto weights = out_.CreateString(module.weights);
     auto dims = out_.CreateVector(dims_);
     auto types = out_.CreateVector(types_);
-    auto root =
-        serial::CreateModuleData(out_, kBinaryVersion, name, weights, dims, types,
-                                 out_.CreateVector(bounds), out_.CreateVectorOfStructs(equalities),
-                                 out_.CreateVector(storage), out_.CreateVector(graphs));
+    auto root = serial::CreateModuleData(
+        out_, kBinaryVersion, name, weights, dims, types, out_.CreateVector(bounds),
+        out_.CreateVectorOfStructs(equalities), out_.CreateVector(storage),
+        out_.CreateVector(graphs), out_.CreateVector(texts_));
     serial::FinishModuleDataBuffer(out_, root);
     return std::string(reinterpret_cast<const char*>(out_.GetBufferPointer()), out_.GetSize());
   }
@@ -112,14 +112,17 @@ class Writer {
     auto op = out_.CreateSharedString(std::string(name(node.op)));
     return serial::CreateNodeData(out_, op, out_.CreateVectorOfStructs(operands),
                                   out_.CreateVector(attrs), out_.CreateVector(types),
-                                  strings(node.names), strings(node.origin), node.instance);
+                                  texts(node.names), texts(node.origin), node.instance);
   }
 
-  Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> strings(
-      const std::vector<std::string>& list) {
-    Offsets<flatbuffers::String> offsets;
-    for (const std::string& item : list) offsets.push_back(out_.CreateSharedString(item));
-    return out_.CreateVector(offsets);
+  Offset<flatbuffers::Vector<uint32_t>> texts(const std::vector<std::string>& list) {
+    std::vector<uint32_t> indices;
+    for (const std::string& item : list) {
+      auto [known, fresh] = text_index_.try_emplace(item, static_cast<uint32_t>(texts_.size()));
+      if (fresh) texts_.push_back(out_.CreateString(item));
+      indices.push_back(known->second);
+    }
+    return out_.CreateVector(indices);
   }
 
   static serial::ValueRef ref(Value value) { return {value.node, value.result}; }
@@ -147,6 +150,8 @@ class Writer {
   std::map<Dim, uint32_t> dim_index_;
   Offsets<serial::Type> types_;
   std::unordered_map<std::string, uint32_t> type_index_;
+  Offsets<flatbuffers::String> texts_;
+  std::unordered_map<std::string, uint32_t> text_index_;
 };
 
 }  // namespace

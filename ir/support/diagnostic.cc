@@ -8,10 +8,24 @@ namespace {
 
 constexpr size_t kMaxShownLine = 160;
 
+// A terminal must not be driven by the bytes of a hostile file: controls become spaces, one per
+// byte, so that columns stay where they were.
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (size_t i = 0; i < out.size(); ++i) {
+    auto byte = [&](size_t at) { return static_cast<unsigned char>(out[at]); };
+    bool high = byte(i) == 0xc2 && i + 1 < out.size() && byte(i + 1) >= 0x80 && byte(i + 1) <= 0x9f;
+    if (high) out[i + 1] = ' ';  // U+0080 to U+009F in UTF-8
+    if (high || byte(i) < 0x20 || byte(i) == 0x7f) out[i] = ' ';
+  }
+  return out;
+}
+
 std::string place(const Loc& loc) {
   if (!loc.known()) return "";
-  if (loc.line == 0) return loc.source->name + ": ";
-  return cat(loc.source->name, ":", loc.line, ":", loc.column, ": ");
+  std::string file = printable(loc.source->name);
+  if (loc.line == 0) return file + ": ";
+  return cat(file, ":", loc.line, ":", loc.column, ": ");
 }
 
 std::string_view line_of(const SourceText& source, uint32_t line) {
@@ -22,15 +36,6 @@ std::string_view line_of(const SourceText& source, uint32_t line) {
     rest.remove_prefix(end + 1);
   }
   return rest.substr(0, rest.find('\n'));
-}
-
-// A terminal must not be driven by the bytes of a hostile file.
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
 }
 
 // The line with the place underlined; a long line is cut to a window around the place.
@@ -44,7 +49,8 @@ std::string snippet(const Loc& loc) {
   size_t indent = std::min(shown.find_first_not_of(' '), at - begin);
   if (indent == std::string::npos) indent = 0;
   size_t width = std::min<size_t>(std::max<uint32_t>(loc.length, 1), shown.size() - (at - begin));
-  std::string out = "  " + shown.substr(indent) + "\n  " + std::string(at - begin - indent, ' ') + "^";
+  std::string out =
+      "  " + shown.substr(indent) + "\n  " + std::string(at - begin - indent, ' ') + "^";
   if (width > 1) out += std::string(width - 1, '~');
   return out + "\n";
 }
@@ -67,12 +73,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string render(const Diagnostic& diagnostic) {
-  std::string out = place(diagnostic.loc) + "error: " + diagnostic.message + "\n";
+  std::string out = place(diagnostic.loc) + "error: " + printable(diagnostic.message) + "\n";
   out += snippet(diagnostic.loc);
   for (const Note& note : diagnostic.notes) {
-    out += place(note.loc) + "note: " + note.message + "\n" + snippet(note.loc);
+    out += place(note.loc) + "note: " + printable(note.message) + "\n" + snippet(note.loc);
   }
-  if (!diagnostic.hint.empty()) out += "hint: " + diagnostic.hint + "\n";
+  if (!diagnostic.hint.empty()) out += "hint: " + printable(diagnostic.hint) + "\n";
   return out;
 }
 

@@ -42,7 +42,7 @@ Error error(const Loc& loc, const Parts&... parts) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}                     // NOLINT: implicit by design
   Result(Error&& error) : diagnostics_(std::move(error).take()) {}  // NOLINT
 
   bool ok() const { return value_.has_value(); }
@@ -81,16 +81,16 @@ inline Status ok() { return Ok{}; }
 
 #define WEFT_CONCAT_(a, b) a##b
 #define WEFT_CONCAT(a, b) WEFT_CONCAT_(a, b)
-#define WEFT_TRY_(tmp, declaration, expression)       \
-  auto tmp = (expression);                            \
-  if (!tmp.ok()) return std::move(tmp).take_error();  \
+#define WEFT_TRY_(tmp, declaration, expression)      \
+  auto tmp = (expression);                           \
+  if (!tmp.ok()) return std::move(tmp).take_error(); \
   declaration = std::move(tmp).value()
 
 // WEFT_TRY(auto g, parse(text)); returns the error from the enclosing function if there is one.
 #define WEFT_TRY(declaration, expression) \
   WEFT_TRY_(WEFT_CONCAT(weft_try_, __LINE__), declaration, expression)
 // The same for a Status, whose value nobody wants.
-#define WEFT_TRY_STATUS(expression)                                                     \
-  if (auto WEFT_CONCAT(weft_try_, __LINE__) = (expression);                             \
-      !WEFT_CONCAT(weft_try_, __LINE__).ok())                                           \
+#define WEFT_TRY_STATUS(expression)                         \
+  if (auto WEFT_CONCAT(weft_try_, __LINE__) = (expression); \
+      !WEFT_CONCAT(weft_try_, __LINE__).ok())               \
   return std::move(WEFT_CONCAT(weft_try_, __LINE__)).take_error()

@@ -91,6 +91,12 @@ void Cursor::fail_and_stop(Error&& error) {
   token_.text = {};
 }
 
+bool Cursor::room_for(size_t limit, size_t count, std::string_view what) {
+  if (count < limit) return true;
+  fail_and_stop(error(here(), "more than ", limit, " ", what));
+  return false;
+}
+
 bool Cursor::first_here() {
   const Place& place = token_.place;
   if (place.line == unexpected_.line && place.column == unexpected_.column) return false;

@@ -40,6 +40,8 @@ class Cursor {
   void fail(Error&& error);
   void fail_and_stop(Error&& error);
   void unexpected(std::string_view expected);  // once per place
+  // For a list that has `count` of them by now: false, and nothing more is read, at the limit.
+  bool room_for(size_t limit, size_t count, std::string_view what);
   // The file ends inside something; reported for the innermost only.
   void cut_short(const std::string& what, const Place& opened);
   bool failed() const { return !errors_.empty(); }

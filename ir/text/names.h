@@ -10,6 +10,8 @@ namespace weft {
 
 // Far above any real module; they keep the memory and time that a hostile file can cost in check.
 inline constexpr size_t kMaxModuleNodes = 200'000;
+inline constexpr size_t kMaxModuleResults = 200'000;  // outputs and updates, of all graphs
+inline constexpr size_t kMaxListItems = 65'536;       // in one list, such as operands
 inline constexpr size_t kMaxDimEqualities = 64;
 inline constexpr size_t kMaxNesting = 64;
 inline constexpr size_t kMaxErrors = 20;  // shown at once

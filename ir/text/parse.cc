@@ -50,8 +50,9 @@ class ModuleParser {
 
   void item() {
     if (in_.at("graph")) {
+      if (!in_.room_for(kMaxListItems, module_.graphs.size(), "graphs")) return;
       in_.take();
-      module_.graphs.push_back(GraphParser(in_, module_, storage_, node_budget_).parse());
+      module_.graphs.push_back(GraphParser(in_, module_, storage_, budget_).parse());
       return;
     }
     Token word = in_.peek();
@@ -87,6 +88,7 @@ class ModuleParser {
       in_.unexpected("a name such as @w");
       return false;
     }
+    if (!in_.room_for(kMaxModuleNodes, module_.storage.size(), "parameters")) return false;
     Token name = in_.take();
     item.name = name.name();
     item.loc = in_.loc(name.place);
@@ -118,6 +120,7 @@ class ModuleParser {
       in_.unexpected("a symbol such as T");
       return false;
     }
+    if (!in_.room_for(kMaxListItems, module_.dims.bounds.size(), "dims with bounds")) return false;
     Token symbol = in_.take();
     if (!in_.expect("in")) return false;
     Place place = in_.peek().place;
@@ -144,11 +147,11 @@ class ModuleParser {
     if (!left || !in_.expect("==")) return false;
     std::optional<Dim> right = parse_dim(in_);
     if (!right) return false;
-    if (module_.dims.equalities.size() == kMaxDimEqualities) {
+    if (module_.dims.equalities().size() == kMaxDimEqualities) {
       in_.fail(error(in_.loc(word.place), "more than ", kMaxDimEqualities, " assertions"));
       return false;
     }
-    module_.dims.equalities.emplace_back(std::move(*left), std::move(*right));
+    module_.dims.assert_equal(*left, *right);
     return true;
   }
 
@@ -167,7 +170,7 @@ class ModuleParser {
   Module module_;
   StorageIndex storage_;
   std::map<std::string, Place> places_;
-  size_t node_budget_ = kMaxModuleNodes;
+  GraphParser::Budget budget_;
 };
 
 // The one error of a file that is not text.

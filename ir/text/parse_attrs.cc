@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/text/parse_attrs.h"
 
+#include "ir/text/names.h"
 #include "ir/text/parse_type.h"
 
 namespace weft {
@@ -13,6 +14,7 @@ std::optional<std::vector<T>> parse_list(Cursor& in, ParseItem parse_item) {
   std::vector<T> items;
   while (!in.take_if("]")) {
     if (!items.empty() && !in.expect(",")) return std::nullopt;
+    if (!in.room_for(kMaxListItems, items.size(), "items in a list")) return std::nullopt;
     std::optional<T> item = parse_item(in);
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));

@@ -107,6 +107,7 @@ bool GraphParser::output() {
     in_.unexpected("the name of an output, such as y: f32[B, T]");
     return false;
   }
+  if (!spend_result()) return false;
   Declared declared;
   declared.name = in_.take();
   if (in_.take_if(":")) {
@@ -157,7 +158,7 @@ void GraphParser::update() {
       std::optional<Value> value = value_operand();
       good = !in_.same_line() || in_.at("}");
       if (!good) in_.unexpected("the end of the line");
-      if (value && item != nullptr) {
+      if (value && item != nullptr && spend_result()) {
         graph_.updates.push_back({target.name(), *value, in_.loc(target.place)});
       }
     }
@@ -169,22 +170,26 @@ void GraphParser::update() {
 void GraphParser::finish() {
   returned_ = true;
   Token word = in_.take();
-  std::vector<std::optional<Value>> values;
+  size_t count = 0;
+  std::vector<std::optional<Value>> values;  // as many as there are outputs
   std::vector<Place> places;
   if (in_.same_line() && !in_.at("}")) {
     do {
-      places.push_back(in_.peek().place);
-      values.push_back(value_operand());
+      Place place = in_.peek().place;
+      std::optional<Value> value = value_operand();
+      if (count++ >= outputs_.size()) continue;
+      places.push_back(place);
+      values.push_back(value);
     } while (in_.take_if(","));
   }
   if (in_.same_line() && !in_.at("}")) {
     in_.unexpected("the end of the line");
     return in_.skip_to_line({"}", "graph"}, false);
   }
-  if (values.size() != outputs_.size()) {
+  if (count != outputs_.size()) {
     in_.fail(error(in_.loc(word.place), "graph @", graph_.name(), " has ", outputs_.size(),
-                   outputs_.size() == 1 ? " output, but " : " outputs, but ", values.size(),
-                   values.size() == 1 ? " value is returned" : " values are returned")
+                   outputs_.size() == 1 ? " output, but " : " outputs, but ", count,
+                   count == 1 ? " value is returned" : " values are returned")
                  .note(graph_.loc, "outputs declared here"));
     return;
   }

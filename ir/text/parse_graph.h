@@ -11,6 +11,7 @@
 
 #include "ir/graph/module.h"
 #include "ir/text/cursor.h"
+#include "ir/text/names.h"
 
 namespace weft {
 
@@ -48,9 +49,13 @@ struct Operand {
 
 class GraphParser {
  public:
-  // `node_budget` counts down over all graphs of the module.
-  GraphParser(Cursor& in, const Module& module, const StorageIndex& storage, size_t& node_budget)
-      : in_(in), module_(module), storage_(storage), node_budget_(node_budget) {}
+  // `budget` counts down over all graphs of the module.
+  struct Budget {
+    size_t nodes = kMaxModuleNodes;
+    size_t results = kMaxModuleResults;
+  };
+  GraphParser(Cursor& in, const Module& module, const StorageIndex& storage, Budget& budget)
+      : in_(in), module_(module), storage_(storage), budget_(budget) {}
 
   // Behind `graph`. Consumes the whole graph, wrong or not. Errors are in the cursor.
   Graph parse();
@@ -88,11 +93,12 @@ class GraphParser {
   std::optional<Value> constant(const Operand& number, DType dtype);
   std::optional<uint32_t> append(Node node);
   bool spend_node();
+  bool spend_result();
 
   Cursor& in_;
   const Module& module_;
   const StorageIndex& storage_;
-  size_t& node_budget_;
+  Budget& budget_;
   Graph graph_;
   Scope scope_;
   std::vector<Declared> outputs_;

@@ -99,6 +99,7 @@ void GraphParser::report_undefined(const Token& name, const std::vector<Token>& 
     for (Token t = in_.peek(); t.kind != Token::Kind::end; t = lexer.next()) {
       if (t.starts_line && (t.is("}") || t.is("graph"))) break;
       if (t.starts_line) names = true;
+      if (later_->size() == kMaxModuleNodes) break;
       if (names && t.kind == Token::Kind::value) later_->emplace(t.name(), t.place);
       if (t.kind != Token::Kind::value && !t.is(",")) names = false;
     }
@@ -184,12 +185,22 @@ std::optional<uint32_t> GraphParser::append(Node node) {
 }
 
 bool GraphParser::spend_node() {
-  if (node_budget_ == 0) {
+  if (budget_.nodes == 0) {
     in_.fail_and_stop(
         error(in_.here(), "the module has more than ", kMaxModuleNodes, " operations"));
     return false;
   }
-  --node_budget_;
+  --budget_.nodes;
+  return true;
+}
+
+bool GraphParser::spend_result() {
+  if (budget_.results == 0) {
+    in_.fail_and_stop(
+        error(in_.here(), "the module has more than ", kMaxModuleResults, " outputs and updates"));
+    return false;
+  }
+  --budget_.results;
   return true;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ir/text/names.h"
 #include "ir/text/parse_attrs.h"
 #include "ir/text/parse_graph.h"
 #include "ir/text/parse_type.h"
@@ -43,6 +44,7 @@ bool GraphParser::op_of(Statement& s) {
       in_.unexpected("a name such as %y");
       return false;
     }
+    if (!in_.room_for(kMaxListItems, s.names.size(), "results of one line")) return false;
     s.names.push_back(in_.take());
   }
   if (!in_.expect("=")) return false;
@@ -65,6 +67,7 @@ bool GraphParser::parts(Statement& s) {
   bool more = in_.same_line() && !in_.at("{") && !in_.at(":") && !in_.at("instance") &&
               !in_.at("loc") && !in_.at("}");
   while (more) {
+    if (!in_.room_for(kMaxListItems, s.operands.size(), "operands")) return false;
     std::optional<Operand> next = operand(s.names);
     if (!next) return false;
     s.operands.push_back(std::move(*next));
@@ -76,6 +79,7 @@ bool GraphParser::parts(Statement& s) {
   }
   if (in_.same_line() && in_.take_if(":")) {
     do {
+      if (!in_.room_for(kMaxListItems, s.types.size(), "types of one line")) return false;
       Place place = in_.peek().place;
       std::optional<Type> type = parse_type(in_);
       if (!type) return false;
@@ -102,6 +106,7 @@ bool GraphParser::origin(Statement& s) {
       in_.unexpected("a string in quotes");
       return false;
     }
+    if (!in_.room_for(kMaxOrigins, s.origin.size(), "origins of one line")) return false;
     s.origin.push_back(in_.take().name());
   } while (in_.take_if(","));
   std::sort(s.origin.begin(), s.origin.end());

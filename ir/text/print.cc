@@ -122,7 +122,7 @@ void print_declarations(const Module& module, std::string& out, const std::strin
   for (const auto& [symbol, bounds] : module.dims.bounds) {
     out += indent + cat("dim ", symbol, " in ", bounds.low, "..", bounds.high, "\n");
   }
-  for (const auto& [left, right] : module.dims.equalities) {
+  for (const auto& [left, right] : module.dims.equalities()) {
     out += indent + "assert " + left.str() + " == " + right.str() + "\n";
   }
   for (const Storage& item : module.storage) {

@@ -174,20 +174,27 @@ int64_t floor_div_int(int64_t a, int64_t b) {
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
+// The remainder with the sign of b: no product that could overflow.
+int64_t floor_mod_int(int64_t a, int64_t b) {
+  int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 bool division_overflows(int64_t a, int64_t b) { return b == -1 && a == INT64_MIN; }
 
 }  // namespace
 
 Dim Dim::floor_div(const Dim& a, const Dim& b) {
   if (a.overflowed() || b.overflowed()) return a.overflowed() ? a : b;
-  if (b.is_constant(1)) return a;
-  if (b.is_constant(0) || (a.is_constant() && b.is_constant() &&
-                           division_overflows(a.constant(), b.constant()))) {
+  auto quotient_of = [](int64_t x, int64_t y) -> Dim {
+    if (y != 0 && !division_overflows(x, y)) return floor_div_int(x, y);
     Poly poison;
     poison.overflow = true;
     return from(std::move(poison));
-  }
-  if (a.is_constant() && b.is_constant()) return floor_div_int(a.constant(), b.constant());
+  };
+  if (b.is_constant(1)) return a;
+  if (b.is_constant(0)) return quotient_of(0, 0);
+  if (a.is_constant() && b.is_constant()) return quotient_of(a.constant(), b.constant());
   if (!b.is_constant()) return from_atom({Atom::kFloorDiv, "", {a, b}});
   // Divisible terms leave the division: (6*B + T) / 3 = 2*B + T/3.
   Poly whole;
@@ -203,7 +210,7 @@ Dim Dim::floor_div(const Dim& a, const Dim& b) {
   }
   Dim remainder = from(std::move(rest));
   Dim quotient = from(std::move(whole));
-  if (remainder.is_constant()) return quotient + floor_div_int(remainder.constant(), divisor);
+  if (remainder.is_constant()) return quotient + quotient_of(remainder.constant(), divisor);
   return quotient + from_atom({Atom::kFloorDiv, "", {remainder, b}});
 }
 
@@ -284,8 +291,7 @@ std::optional<int64_t> Dim::evaluate(const DimBinding& binding) const {
     if (atom.kind == Atom::kMin) return std::min(*a, *b);
     if (atom.kind == Atom::kMax) return std::max(*a, *b);
     if (*b == 0 || division_overflows(*a, *b)) return std::nullopt;
-    int64_t quotient = floor_div_int(*a, *b);
-    return atom.kind == Atom::kFloorDiv ? quotient : *a - quotient * *b;
+    return atom.kind == Atom::kFloorDiv ? floor_div_int(*a, *b) : floor_mod_int(*a, *b);
   };
   int64_t sum = 0;
   for (const Term& term : poly_->terms) {
@@ -330,31 +336,66 @@ Dim Dim::substitute(const std::map<std::string, Dim>& replacements) const {
       }
     }
     sum = sum + product;
+    if (sum.overflowed()) break;  // and stays so
   }
   return sum;
 }
 
 std::ostream& operator<<(std::ostream& out, const Dim& dim) { return out << dim.str(); }
 
-Dim DimFacts::canonical(const Dim& a) const {
-  Dim result = a;
-  // Each equality `symbol == expression` replaces the symbol; in order, so chains resolve.
-  for (const auto& [left, right] : equalities) {
-    auto replace = [&](const Dim& from, const Dim& to) {
-      std::optional<std::string> symbol = from.as_symbol();
-      std::set<std::string> used;
-      to.collect_symbols(used);
-      if (!symbol || used.count(*symbol) > 0) return false;
-      result = result.substitute({{*symbol, to}});
-      return true;
-    };
-    if (!replace(left, right)) replace(right, left);
+std::optional<std::pair<int64_t, Dim>> Dim::linear_in(const std::string& symbol) const {
+  if (is_constant()) return std::nullopt;
+  int64_t coefficient = 0;
+  Poly others;
+  for (const Term& term : poly_->terms) {
+    bool alone = term.factors.size() == 1 && term.factors[0].kind == Atom::kSymbol;
+    if (alone && term.factors[0].name == symbol) {
+      coefficient = term.coefficient;
+    } else {
+      others.terms.push_back(term);
+    }
   }
-  return result;
+  Dim rest = from(std::move(others));
+  std::set<std::string> used;
+  rest.collect_symbols(used);
+  if (coefficient == 0 || used.contains(symbol)) return std::nullopt;
+  return std::pair(coefficient, std::move(rest));
+}
+
+void DimFacts::assert_equal(const Dim& a, const Dim& b) {
+  equalities_.emplace_back(a, b);
+  Dim left = canonical(a);
+  Dim right = canonical(b);
+  Dim difference = left - right;
+  if (difference.is_constant() || difference.overflowed()) return;
+
+  std::vector<std::string> candidates;  // first a symbol that makes up one side
+  for (const Dim& side : {left, right}) {
+    if (auto symbol = side.as_symbol()) candidates.push_back(*symbol);
+  }
+  for (const Dim::Term& term : difference.poly_->terms) {
+    bool alone = term.factors.size() == 1 && term.factors[0].kind == Dim::Atom::kSymbol;
+    if (alone) candidates.push_back(term.factors[0].name);
+  }
+  for (const std::string& symbol : candidates) {
+    auto linear = difference.linear_in(symbol);
+    if (!linear || (linear->first != 1 && linear->first != -1)) continue;
+    const std::map<std::string, Dim> step = {{symbol, Dim(-linear->first) * linear->second}};
+    std::map<std::string, Dim> solved = step;
+    for (const auto& [name, value] : solved_) solved.emplace(name, value.substitute(step));
+    // An equality that would make expressions too large is left to bind.
+    bool grown = std::ranges::any_of(solved, [](const auto& s) { return s.second.overflowed(); });
+    if (!grown) solved_ = std::move(solved);
+    return;
+  }
+}
+
+Dim DimFacts::canonical(const Dim& a) const {
+  return solved_.empty() ? a : a.substitute(solved_);
 }
 
 bool DimFacts::equal(const Dim& a, const Dim& b) const {
-  return a == b || (!equalities.empty() && canonical(a) == canonical(b));
+  return a == b || (!solved_.empty() && canonical(a) == canonical(b));
 }
 
 namespace {
@@ -389,8 +430,14 @@ DimFacts::Bounds DimFacts::bounds_of(const Dim& a) const {
     switch (atom.kind) {
       case Dim::Atom::kMin: return {std::min(x.low, y.low), std::min(x.high, y.high)};
       case Dim::Atom::kMax: return {std::max(x.low, y.low), std::max(x.high, y.high)};
-      case Dim::Atom::kMod: return {0, std::max<int64_t>(y.high - 1, 0)};
+      case Dim::Atom::kMod:  // between 0 and the divisor, which may be negative
+        return {std::min<int64_t>(y.low, -1) + 1, std::max<int64_t>(y.high, 1) - 1};
       default: {
+        if (y.low < 0) {  // no quotient of integers is larger than what is divided
+          Wide most = std::max({-static_cast<Wide>(x.low), static_cast<Wide>(x.low),
+                                -static_cast<Wide>(x.high), static_cast<Wide>(x.high)});
+          return {saturating(-most), saturating(most)};
+        }
         int64_t divisor_low = std::max<int64_t>(y.low, 1);
         int64_t divisor_high = std::max<int64_t>(y.high, 1);
         return {floor_div_int(x.low, x.low < 0 ? divisor_low : divisor_high),

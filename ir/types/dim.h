@@ -49,6 +49,8 @@ class Dim {
   void collect_symbols(std::set<std::string>& into) const;
   // Replaces symbols by expressions.
   Dim substitute(const std::map<std::string, Dim>& replacements) const;
+  // This as coefficient * symbol + rest, if the symbol occurs, but nowhere in the rest.
+  std::optional<std::pair<int64_t, Dim>> linear_in(const std::string& symbol) const;
 
  private:
   friend struct DimFacts;  // interval analysis walks the terms
@@ -75,14 +77,22 @@ struct DimFacts {
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
 
-  std::map<std::string, Bounds> bounds;              // undeclared symbols have the default bounds
-  std::vector<std::pair<Dim, Dim>> equalities;       // asserted, checked when sizes are bound
+  std::map<std::string, Bounds> bounds;  // undeclared symbols have the default bounds
+
+  // What was asserted, in order; checked when sizes are bound.
+  const std::vector<std::pair<Dim, Dim>>& equalities() const { return equalities_; }
+  void assert_equal(const Dim& a, const Dim& b);
 
   // Equal for every size that satisfies the asserted equalities (as far as can be decided:
-  // equalities of the form `symbol == expression` are used, others only checked at bind).
+  // equalities that give a symbol as an expression of others are used, the rest only checked at
+  // bind).
   bool equal(const Dim& a, const Dim& b) const;
   Dim canonical(const Dim& a) const;
   Bounds bounds_of(const Dim& a) const;  // interval of an expression
+
+ private:
+  std::vector<std::pair<Dim, Dim>> equalities_;
+  std::map<std::string, Dim> solved_;  // no symbol of a value is a key: one pass replaces them all
 };
 
 }  // namespace weft

@@ -140,10 +140,10 @@ Result<Span> find_header(InputFile& file) {
 
 Result<DType> find_dtype(const InputFile& file, const std::string& descr) {
   for (const NumpyType& type : kTypes) {
+    if (descr.size() != type.descr.size()) continue;
     // One byte has no order, whatever the file says of it.
-    bool same =
-        type.descr[0] == '|' ? descr.substr(1) == type.descr.substr(1) : descr == type.descr;
-    if (descr.size() == type.descr.size() && same) return type.dtype;
+    bool ordered = type.descr[0] != '|';
+    if (ordered ? descr == type.descr : descr.substr(1) == type.descr.substr(1)) return type.dtype;
   }
   return file
       .fail("element type '", descr.substr(0, 40), "' is not supported; expected <f2, <f4, ",

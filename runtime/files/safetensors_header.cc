@@ -100,6 +100,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool number_integer(number_integer_t number) override {
+    if (!in_array_) return unexpected("a number");
     return refuse(cat(field_, " holds ", number, ", which is negative"));
   }
   bool number_float(number_float_t, const string_t&) override { return unexpected("a fraction"); }

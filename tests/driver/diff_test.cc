@@ -23,7 +23,8 @@ TEST(Diff, RandomTextsAreRecovered) {
   for (int round = 0; round < 500; ++round) {
     auto text = [&] {
       std::string out;
-      for (size_t n = random() % 5; n > 0; --n) out += static_cast<char>('a' + random() % 3), out += '\n';
+      for (size_t n = random() % 5; n > 0; --n)
+        out += static_cast<char>('a' + random() % 3), out += '\n';
       return out;
     };
     std::string before = text();

@@ -263,6 +263,9 @@ TEST(BuilderErrors, ValuesOutliveFinish) {
   ASSERT_TRUE(m.finish().ok());
   EXPECT_FALSE(x.valid());
   EXPECT_FALSE((x + 1.0).valid());
+  m.begin_graph("again");  // must not bring x back
+  EXPECT_FALSE(x.valid());
+  EXPECT_FALSE(m.finish().ok());
 }
 
 }  // namespace

@@ -27,7 +27,12 @@ struct TrialFailure {
 // way is a failure too.
 std::optional<TrialFailure> try_module(const Module& module, const Trial& trial);
 
-// Shrinks a module that fails, writes the result to a file and says all there is to know.
-std::string report_failure(const Module& module, const Trial& trial, const TrialFailure& failure);
+// A failure made small.
+struct FailureReport {
+  Module smallest;
+  std::string path;  // the file it was written to
+  std::string text;  // all there is to know: seed, failure, pass and rule, sizes, module
+};
+FailureReport report_failure(const Module& module, const Trial& trial, const TrialFailure& failure);
 
 }  // namespace weft

@@ -29,6 +29,21 @@ TEST(Emitter, MergesEqualNodesAndUnitesProvenance) {
   EXPECT_THAT(graph.node(first).origin, ElementsAre("left", "right"));
 }
 
+TEST(Provenance, KeepsTheFirstOriginsInOrder) {
+  Graph graph("g");
+  Value x = graph.add_input("x", kVector);
+  Provenance all;
+  for (size_t i = 0; i < 2 * kMaxOrigins; ++i) all.push_back(std::to_string(1000 + i));
+  Provenance kept(all.begin(), all.begin() + kMaxOrigins);
+  for (size_t i = all.size(); i-- > 0;) graph.annotate(x.node, {all[i]});
+  EXPECT_EQ(graph.node(x).origin, kept);
+  graph.annotate(x.node, all);
+  EXPECT_EQ(graph.node(x).origin, kept);
+  Provenance late(all.begin() + kMaxOrigins, all.end());
+  EXPECT_EQ(unite(late, kept), kept);
+  EXPECT_EQ(unite({"a", "c"}, {"b", "c"}), (Provenance{"a", "b", "c"}));
+}
+
 TEST(Emitter, ADefaultLeftOutEqualsTheSameWrittenOut) {
   Module module;
   Graph graph("g");
@@ -44,7 +59,9 @@ TEST(Emitter, StreamsAndInstancesKeepNodesApart) {
   Value x = graph.add_input("x", kVector);
   Value rng = graph.add_input("rng", {DType::u32, {2}});
   Emitter b(module, graph);
-  auto dropped = [&](int64_t stream) { return b.dropout({x, rng}, {{"rate", 0.5}, {"stream", stream}}); };
+  auto dropped = [&](int64_t stream) {
+    return b.dropout({x, rng}, {{"rate", 0.5}, {"stream", stream}});
+  };
   EXPECT_EQ(dropped(1), dropped(1));
   EXPECT_NE(dropped(1), dropped(2));
   Node again = graph.node(b.exp({x}));
@@ -76,11 +93,12 @@ TEST(Rebuild, ANameFollowsItsValue) {
   Value y = b.exp({x});
   graph.set_value_name(y, "y");
   graph.outputs = {{"out", y}};
-  Graph changed = rebuild(module, graph, [](Emitter& e, const Node& node, const std::vector<Value>& operands) {
-    std::optional<std::vector<Value>> result;
-    if (node.op == Op::exp) result = {e.tanh({operands[0]})};
-    return result;
-  });
+  Graph changed =
+      rebuild(module, graph, [](Emitter& e, const Node& node, const std::vector<Value>& operands) {
+        std::optional<std::vector<Value>> result;
+        if (node.op == Op::exp) result = {e.tanh({operands[0]})};
+        return result;
+      });
   EXPECT_EQ(changed.node(changed.outputs[0].value).op, Op::tanh);
   EXPECT_EQ(changed.node(changed.outputs[0].value).names[0], "y");
 }
@@ -91,7 +109,8 @@ TEST(Graph, ConstantsHoldNumbersOfTheirType) {
   Node node;
   node.attrs = {{"value", Numbers{std::vector<double>{0.1}}}, {"dtype", DType::f32}};
   Value value = graph.append(node, module.dims).value();
-  EXPECT_EQ(std::get<0>(graph.node(value).attrs.numbers("value").values)[0], static_cast<double>(0.1F));
+  EXPECT_EQ(std::get<0>(graph.node(value).attrs.numbers("value").values)[0],
+            static_cast<double>(0.1F));
   node.attrs.set("dtype", DType::i32);
   Result<Value> wrong = graph.append(node, module.dims);
   ASSERT_FALSE(wrong.ok());

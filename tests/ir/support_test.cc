@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "ir/support/file.h"
@@ -16,7 +17,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Diagnostic, ShowsPlaceLineAndHint) {
-  auto source = std::make_shared<const SourceText>(SourceText{"head.weft", "graph\n  %mm = matmul %x, %w\n"});
+  auto source =
+      std::make_shared<const SourceText>(SourceText{"head.weft", "graph\n  %mm = matmul %x, %w\n"});
   Error e = error(Loc{source, 2, 9, 6}, "matmul: inner dimensions differ (", 64, " and ", 512, ")")
                 .hint("transpose the right operand");
   EXPECT_EQ(render(e.diagnostics()),
@@ -33,6 +35,23 @@ TEST(Diagnostic, CutsLongLinesAndControlBytes) {
   std::string text = render(error(Loc{source, 1, 50001, 1}, "bad").diagnostics());
   EXPECT_LT(text.size(), 600U);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(Diagnostic, DrivesNoTerminal) {
+  // An escape, a bell, DEL, and CSI as U+009B; an accented letter shares its first byte.
+  std::string hostile =
+      "a\x1b[2J\a\x7f\r\n\xc2\x9b"
+      "b\xc2\xb5";
+  auto source = std::make_shared<const SourceText>(SourceText{hostile, hostile});
+  std::string text = render(error(Loc{source, 1, 1, 1}, hostile)
+                                .note(Loc{source, 0, 0, 0}, hostile)
+                                .hint(hostile)
+                                .diagnostics());
+  for (const char* control : {"\x1b", "\a", "\x7f", "\r", "\xc2\x9b"}) {
+    EXPECT_EQ(text.find(control), std::string::npos);
+  }
+  EXPECT_THAT(text, HasSubstr("hint: a [2J      b\xc2\xb5\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
 }
 
 TEST(Diagnostic, SuggestsOnlyNearNames) {

@@ -216,17 +216,19 @@ TEST(Oracle, ChecksBoundsAndEqualities) {
   TensorMap inputs = {{"x", reals({3}, {1, 2, 3})}, {"z", reals({6}, {1, 2, 3, 4, 5, 6})}};
   Dim a = Dim::symbol("A");
   Dim b = Dim::symbol("B");
-  module.dims.equalities = {{b, a * 2}};
+  module.dims.assert_equal(b, a * 2);
   EXPECT_TRUE(run_oracle(module, graph, inputs, {}).ok());
   module.dims.bounds["A"] = {1, 2};
   EXPECT_EQ(run_oracle(module, graph, inputs, {}).diagnostics()[0].message,
             "A is 3, but its bounds are 1 and 2");
   module.dims = {};
-  module.dims.equalities = {{a, b}};
+  module.dims.assert_equal(a, b);
   EXPECT_EQ(run_oracle(module, graph, inputs, {}).diagnostics()[0].message,
             "the module asserts A == B, but they are 3 and 6");
   // A symbol that no shape gives follows from the equality.
-  module.dims.equalities = {{Dim::symbol("C"), Dim::symbol("D") + 1}, {Dim::symbol("D"), a + b}};
+  module.dims = {};
+  module.dims.assert_equal(Dim::symbol("C"), Dim::symbol("D") + 1);
+  module.dims.assert_equal(Dim::symbol("D"), a + b);
   EXPECT_EQ(bind_dims(module, graph, inputs, {}).value(),
             (DimBinding{{"A", 3}, {"B", 6}, {"C", 10}, {"D", 9}}));
 }

@@ -84,7 +84,8 @@ TEST_P(SimplifyRule, FiresInItsTestAndKeepsTheResults) {
 void fill_with_specials(Tensor& tensor, uint64_t seed) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const double specials[] = {kNan, kInf, -kInf, 0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 65504.0, -65504.0, 0x1p-24};
+  const double specials[] = {kNan, kInf, -kInf, 0.0,     -0.0,     1.0,
+                             -1.0, 0.5,  3.0,   65504.0, -65504.0, 0x1p-24};
   for (size_t i = 0; i < tensor.reals.size(); ++i) {
     tensor.reals[i] = specials[(i * 5 + seed * 7) % std::size(specials)];
   }
@@ -97,7 +98,8 @@ void expect_same_bits(const TensorMap& before, const TensorMap& after, bool sign
     for (size_t i = 0; i < expected.reals.size(); ++i) {
       double u = expected.reals[i];
       double v = got.reals[i];
-      bool same = std::isnan(u) ? std::isnan(v) : u == v && (signed_zero || std::signbit(u) == std::signbit(v));
+      bool same = std::isnan(u) ? std::isnan(v)
+                                : u == v && (signed_zero || std::signbit(u) == std::signbit(v));
       EXPECT_TRUE(same) << name << "[" << i << "]: " << u << " became " << v;
     }
   }
@@ -124,7 +126,8 @@ TEST_P(SimplifyRule, IsRightForSpecialNumbers) {
       TensorMap inputs = sample_inputs(before, graph, *dims, seed).value();
       for (auto& [name, tensor] : inputs) fill_with_specials(tensor, seed + name.size());
       Result<OracleResult> expected = run_oracle(before, graph, inputs, {}, *dims);
-      Result<OracleResult> got = run_oracle(after, *after.find_graph(graph.name()), inputs, {}, *dims);
+      Result<OracleResult> got =
+          run_oracle(after, *after.find_graph(graph.name()), inputs, {}, *dims);
       ASSERT_TRUE(expected.ok() && got.ok());
       if ((flags & kRounding) != 0) {
         EXPECT_FALSE(compare_results(*expected, *got, 1e-12).has_value()) << graph.name();

@@ -95,6 +95,9 @@ TEST(Npy, SaysWhatIsWrong) {
         npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}", ""));
   };
   EXPECT_NE(with(">f4", "(0,)").find("element type '>f4' is not supported"), std::string::npos);
+  for (const char* descr : {"", "<", "1", "i1", "<i11"}) {
+    EXPECT_NE(with(descr, "(0,)").find("is not supported"), std::string::npos) << descr;
+  }
   EXPECT_NE(with("<i2", "(0,)").find("'<i2' is not supported"), std::string::npos);
   std::string counted = "the shape has a negative size or too many elements";
   EXPECT_EQ(with("<f4", "(-1,)"), counted);

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "ir/text/text.h"
+#include "module_generated.h"
 #include "tests/support/mutate.h"
 #include "tests/support/text_case.h"
 
@@ -90,6 +93,49 @@ TEST(Serial, DamagedBytes) {
       ASSERT_NO_FATAL_FAILURE(survive(mutate_bytes(bytes, random)));
     }
   }
+}
+
+// One node, listed `nodes` times, that comes from one place, listed `origins` times.
+std::string sharing_module(size_t nodes, size_t origins) {
+  flatbuffers::FlatBufferBuilder out;
+  std::vector<flatbuffers::Offset<flatbuffers::String>> texts = {out.CreateString("somewhere")};
+  std::vector<flatbuffers::Offset<flatbuffers::String>> dims = {out.CreateString("2")};
+  std::vector<flatbuffers::Offset<serial::Type>> types = {
+      serial::CreateType(out, out.CreateString("f32"), out.CreateVector(std::vector<uint32_t>{0}))};
+  auto origin = out.CreateVector(std::vector<uint32_t>(origins, 0));
+  auto dtype =
+      serial::CreateAttrData(out, out.CreateString("dtype"), 0, 0, out.CreateString("f32"));
+  auto shape = serial::CreateAttrData(out, out.CreateString("shape"), 0, 0, 0,
+                                      out.CreateVector(std::vector<uint32_t>{0}));
+  auto value = serial::CreateAttrData(out, out.CreateString("value"), 0,
+                                      out.CreateVector(std::vector<double>{1.0}));
+  auto attrs =
+      out.CreateVector(std::vector<flatbuffers::Offset<serial::AttrData>>{dtype, shape, value});
+  auto node = serial::CreateNodeData(out, out.CreateString("constant"), 0, attrs,
+                                     out.CreateVector(std::vector<uint32_t>{0}), 0, origin);
+  std::vector<flatbuffers::Offset<serial::NodeData>> list(nodes, node);
+  std::vector<flatbuffers::Offset<serial::GraphData>> graphs = {
+      serial::CreateGraphData(out, out.CreateString("f"), out.CreateVector(list))};
+  auto root = serial::CreateModuleData(out, kBinaryVersion, 0, 0, out.CreateVector(dims),
+                                       out.CreateVector(types), 0, 0, 0, out.CreateVector(graphs),
+                                       out.CreateVector(texts));
+  serial::FinishModuleDataBuffer(out, root);
+  return std::string(reinterpret_cast<const char*>(out.GetBufferPointer()), out.GetSize());
+}
+
+TEST(Serial, SharedPartsCostNoMoreThanTheFile) {
+  Result<Module> small = read_binary("m.weftb", sharing_module(2, 3));
+  ASSERT_TRUE(small.ok()) << render(small.diagnostics());
+  EXPECT_EQ(small->graphs[0][1].origin, Provenance{"somewhere"});
+
+  // The long list makes room for many visits of the node, were the visits not cheap.
+  auto start = std::chrono::steady_clock::now();
+  Result<Module> wide = read_binary("m.weftb", sharing_module(15'000, 150'000));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ASSERT_FALSE(wide.ok());
+  EXPECT_EQ(wide.diagnostics()[0].message,
+            "graph @f, node 0 (constant): comes from 150000 places; the limit is 256");
+  EXPECT_FALSE(read_binary("m.weftb", sharing_module(100'000, 256)).ok());
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ DimBinding random_sizes(const Module& module, uint64_t seed) {
     auto count = static_cast<uint64_t>(range.high - range.low + 1);
     sizes[range.symbol] = range.low + static_cast<int64_t>(random() % count);
   }
-  if (module.dims.equalities.empty()) {
+  if (module.dims.equalities().empty()) {
     sizes.erase("S");
   } else {
     sizes["S"] = sizes["T"];
@@ -56,7 +56,7 @@ GraphMaker::GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss)
   bool bounded = chance(0.75);
   vocabulary_ = {Dim::symbol("B"), Dim::symbol("T"), Dim::symbol("T")};
   if (chance(0.15)) {
-    module_.dims.equalities.emplace_back(Dim::symbol("S"), Dim::symbol("T"));
+    module_.dims.assert_equal(Dim::symbol("S"), Dim::symbol("T"));
     vocabulary_.push_back(Dim::symbol("S"));
   }
   for (const SizeRange& range : kSymbols) {
@@ -98,12 +98,12 @@ Shape GraphMaker::random_shape(size_t min_rank, size_t max_rank) {
 }
 
 DType GraphMaker::random_dtype(DTypeSet set) {
-  static const std::vector<DType> weighted = {
+  static const std::vector<DType> kWeighted = {
       DType::f32, DType::f32, DType::f32, DType::f32, DType::f32,  DType::f32,
       DType::f64, DType::f64, DType::f64, DType::f16, DType::bf16, DType::i8,
       DType::u8,  DType::i32, DType::i32, DType::u32, DType::i64,  DType::boolean};
   std::vector<DType> choices;
-  for (DType dtype : weighted) {
+  for (DType dtype : kWeighted) {
     if (contains(set, dtype)) choices.push_back(dtype);
   }
   return one_of(choices);
@@ -146,11 +146,11 @@ Value GraphMaker::scalar(double value, DType dtype) { return full(value, {dtype,
 
 Value GraphMaker::constant_of(Type type) {
   // Mostly the numbers that rules look for.
-  static const std::vector<double> reals = {0, 1, -1, 0.5, 2, 2, 1, 0, 0.7, -1.3, 3};
-  static const std::vector<double> integers = {0, 1, 2, 3, 5, 1, 0};
+  static const std::vector<double> kReals = {0, 1, -1, 0.5, 2, 2, 1, 0, 0.7, -1.3, 3};
+  static const std::vector<double> kIntegers = {0, 1, 2, 3, 5, 1, 0};
   auto number = [&] {
     if (type.dtype == DType::boolean) return static_cast<double>(below(2));
-    return one_of(is_float(type.dtype) ? reals : integers);
+    return one_of(is_float(type.dtype) ? kReals : kIntegers);
   };
   const Dim count = element_count(type.shape);
   bool listed = count.is_constant() && count.constant() <= 24 && chance(0.6);
@@ -172,11 +172,11 @@ Value GraphMaker::constant_of(Type type) {
 Value GraphMaker::real_leaf(Type type) {
   bool fixed = element_count(type.shape).is_constant();
   if (!fixed || chance(0.4)) return input(type, kBell);
-  static const std::vector<Init> inits = {
+  static const std::vector<Init> kInits = {
       {Init::normal, 1.0},   {Init::uniform, 2.0}, {Init::normal, 0.5}, {Init::xavier_uniform, 0},
       {Init::constant, 0.5}, {Init::ones, 0},      {Init::zeros, 0}};
   bool state = chance(0.25);
-  return storage(state ? Storage::state : Storage::param, type, one_of(inits), kBell);
+  return storage(state ? Storage::state : Storage::param, type, one_of(kInits), kBell);
 }
 
 Value GraphMaker::leaf(Type type) {

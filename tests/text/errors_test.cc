@@ -104,5 +104,42 @@ TEST(TextErrors, TooManyOperations) {
   EXPECT_EQ(only_error(text + "return %x\n}\n"), "the module has more than 200000 operations");
 }
 
+std::string repeated(const std::string& item, size_t count) {
+  std::string list = item;
+  for (size_t i = 1; i < count; ++i) list += "," + item;
+  return list;
+}
+
+TEST(TextErrors, LongLists) {
+  std::string outputs = repeated("a", 200001);
+  EXPECT_EQ(only_error("graph @f(%x: f32[2]) -> (" + outputs + ") {"),
+            "the module has more than 200000 outputs and updates");
+  std::string start = "graph @f(%x: f32[2]) -> (y) {\n  ";
+  EXPECT_EQ(only_error(start + "%y = concat " + repeated("%x", 65537)), "more than 65536 operands");
+  EXPECT_EQ(only_error(start + repeated("%y", 65537) + " = exp %x"),
+            "more than 65536 results of one line");
+  EXPECT_EQ(only_error(start + "%y = exp %x : " + repeated("f32[2]", 65537)),
+            "more than 65536 types of one line");
+  EXPECT_EQ(only_error(start + "%y = exp %x loc " + repeated("\"a\"", 257)),
+            "more than 256 origins of one line");
+  EXPECT_EQ(only_error(start + "%y = sum %x {axes = [" + repeated("0", 65537) + "]}"),
+            "more than 65536 items in a list");
+}
+
+TEST(TextErrors, UpdatesAreCountedOverAllGraphs) {
+  std::string text = "state @s: f32[2]\n";
+  for (int graph = 0; graph < 2; ++graph) {
+    text += "graph @f" + std::to_string(graph) + "(%x: f32[2]) -> () {\n";
+    for (int i = 0; i < 100001; ++i) text += "update @s=%x\n";
+    text += "return\n}\n";
+  }
+  EXPECT_EQ(only_error(text), "the module has more than 200000 outputs and updates");
+}
+
+TEST(TextErrors, ReturnOfTooManyValues) {
+  EXPECT_EQ(only_error("graph @f(%x: f32[2]) -> (y) {\n  return %x, %x, %x\n}\n"),
+            "graph @f has 1 output, but 3 values are returned");
+}
+
 }  // namespace
 }  // namespace weft

@@ -67,7 +67,8 @@ class CliTest : public ::testing::Test {
     outcome.out = slurp(path(".out"));
     outcome.err = slurp(path(".err"));
     outcome.peak_kb = usage.ru_maxrss;
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    outcome.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return outcome;
   }
 
@@ -118,7 +119,9 @@ TEST_F(CliTest, PresetToGradientsAndBackAsTheSameBytes) {
 TEST_F(CliTest, RunsATrainingStepOnTheOracle) {
   write("ffn.weft", kFfn);
   ASSERT_EQ(weft("grad ffn.weft --loss loss --optimizer sgd -o train.weft").code, 0);
-  Outcome outcome = weft("run train.weft --graph @backward --device oracle --random-inputs --dim B=3 --output-dir out --json");
+  Outcome outcome = weft(
+      "run train.weft --graph @backward --device oracle --random-inputs --dim B=3 --output-dir out "
+      "--json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   nlohmann::json result = nlohmann::json::parse(outcome.out);
   EXPECT_GT(result["outputs"]["loss"]["value"], 0.0);
@@ -130,7 +133,9 @@ TEST_F(CliTest, RunsATrainingStepOnTheOracle) {
 }
 
 TEST_F(CliTest, StateIsCarriedAndSaved) {
-  write("count.weft", "state @n: i32[] = zeros\ngraph @step() -> (n) {\n  %m = add @n, 1\n  update @n = %m\n  return %m\n}\n");
+  write("count.weft",
+        "state @n: i32[] = zeros\ngraph @step() -> (n) {\n  %m = add @n, 1\n  update @n = %m\n  "
+        "return %m\n}\n");
   Outcome outcome = weft("run count.weft --repeat 3 --json --save-weights w.safetensors");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["outputs"]["n"]["value"], 3);
@@ -166,7 +171,8 @@ TEST_F(CliTest, VerifyPrintsTheSizesItUsed) {
 TEST_F(CliTest, EveryCommandHasHelpWithAnExample) {
   Outcome top = weft("--help");
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"models", "compile", "run", "grad", "dump", "verify", "devices", "bench", "docs", "completion"}) {
+  for (const char* command : {"models", "compile", "run", "grad", "dump", "verify", "devices",
+                              "bench", "docs", "completion"}) {
     EXPECT_THAT(top.out, HasSubstr(command));
     Outcome help = weft(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);
@@ -175,8 +181,10 @@ TEST_F(CliTest, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST_F(CliTest, WrongUsageIsCodeTwo) {
-  for (const char* arguments : {"", "nothing", "dump", "dump a b", "dump x --format gif", "models --nonsense", "run x --dim B=-1",
-                                "run x --dim B", "run x --input x", "grad x", "run x --device gpu", "run x --threads -1"}) {
+  for (const char* arguments :
+       {"", "nothing", "dump", "dump a b", "dump x --format gif", "models --nonsense",
+        "run x --dim B=-1", "run x --dim B", "run x --input x", "grad x", "run x --device gpu",
+        "run x --threads -1"}) {
     Outcome outcome = weft(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
     EXPECT_THAT(outcome.err, HasSubstr("error:")) << arguments;
@@ -193,11 +201,44 @@ TEST_F(CliTest, AFailedWriteLeavesNoFile) {
   EXPECT_THAT(outcome.err, HasSubstr("no code generator"));
 }
 
+TEST_F(CliTest, EndingsAreTakenAtTheirWord) {
+  std::string file = write("text.weftb", kFfn);
+  Outcome outcome = weft("dump " + file);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("not a binary module: the identifier is missing"));
+  write("ffn.weft", kFfn);
+  for (const char* ending : {".weftx", ".onnx"}) {
+    outcome = weft(std::string("grad ffn.weft --loss loss -o out") + ending);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(std::string("this build cannot write ") + ending));
+    EXPECT_FALSE(std::filesystem::exists(path(std::string("out") + ending)));
+  }
+}
+
+TEST_F(CliTest, AFolderDoesNotHideAPreset) {
+  std::filesystem::create_directory(path("gpt-char"));
+  EXPECT_EQ(weft("models gpt-char -o m.weft").code, 0);
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_THAT(weft("dump folder").err, HasSubstr("is a folder"));
+  std::filesystem::create_symlink("loop.weft", path("loop.weft"));
+  Outcome outcome = weft("dump loop.weft");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("loop.weft: error: cannot be examined: "));
+}
+
+TEST_F(CliTest, NamesInQuotesAreFoundAndDrawn) {
+  write("quoted.weft",
+        "graph @f(%\"a b\": f32[2]) -> (y) {\n  %\"c d\" = exp %\"a b\"\n  return %\"c d\"\n}\n");
+  EXPECT_THAT(weft("dump quoted.weft --focus 'c d'").out, HasSubstr("> %\"c d\" = exp %\"a b\""));
+  EXPECT_THAT(weft("dump quoted.weft --format dot").out, HasSubstr("[label=\"%\\\"a b\\\"\\nf32"));
+}
+
 TEST_F(CliTest, SuggestsNearNames) {
   EXPECT_THAT(weft("dump transformer-tyni").err, HasSubstr("did you mean 'transformer-tiny'?"));
   write("ffn.weft", kFfn);
   EXPECT_THAT(weft("grad ffn.weft --loss los").err, HasSubstr("did you mean 'loss'?"));
-  EXPECT_THAT(weft("run ffn.weft --graph @foward --random-inputs").err, HasSubstr("did you mean 'forward'?"));
+  EXPECT_THAT(weft("run ffn.weft --graph @foward --random-inputs").err,
+              HasSubstr("did you mean 'forward'?"));
 }
 
 // One clear error, exit code 1, within a second and within 100 MB more than the file.
@@ -217,12 +258,14 @@ TEST_F(CliTest, BadFilesAreRefused) {
       {"many errors", many},
       {"truncated", std::string(kFfn).substr(0, 150)},
       {"cyclic", "graph @g(%x: f32[2]) -> (y) {\n  %a = exp %b\n  %b = exp %a\n  return %b\n}\n"},
-      {"duplicate", "graph @g(%x: f32[2]) -> (y) {\n  %a = exp %x\n  %a = log %x\n  return %a\n}\n"},
+      {"duplicate",
+       "graph @g(%x: f32[2]) -> (y) {\n  %a = exp %x\n  %a = log %x\n  return %a\n}\n"},
       {"ill-typed", "graph @g(%x: f32[2]) -> (y) {\n  %a = logical_not %x\n  return %a\n}\n"},
       {"unknown op", "graph @g(%x: f32[2]) -> (y) {\n  %a = matmull %x, %x\n  return %a\n}\n"},
       {"not utf-8", "graph @g(%x: f32[2]) -> (\xff\xfe) {\n}\n"},
       {"huge number", "graph @g(%x: f32[99999999999999999999]) -> (y) {\n  return %x\n}\n"},
-      {"huge shape", "graph @g(%x: f32[9223372036854775807, 9223372036854775807]) -> (y) {\n  return %x\n}\n"},
+      {"huge shape",
+       "graph @g(%x: f32[9223372036854775807, 9223372036854775807]) -> (y) {\n  return %x\n}\n"},
       {"binary head", std::string("\x10\0\0\0WFTB", 8) + noise.substr(0, 1000)},
   };
   for (const auto& [name, bytes] : files) {
@@ -255,6 +298,78 @@ TEST_F(CliTest, ABadTensorFileIsRefused) {
   outcome = weft("run ffn.weft --random-inputs --weights w.safetensors");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("w.safetensors"));
+}
+
+TEST_F(CliTest, OutputNamesStayInTheirFolder) {
+  write("up.weft", "graph @g(%x: f32[2]) -> (\"../escaped\") {\n  %y = exp %x\n  return %y\n}\n");
+  Outcome outcome = weft("run up.weft --random-inputs --output-dir out");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("is a path"));
+  EXPECT_FALSE(std::filesystem::exists(path("escaped.npy")));
+}
+
+TEST_F(CliTest, UnknownDimsAndDevicesAreRefusedEverywhere) {
+  write("ffn.weft", kFfn);
+  EXPECT_THAT(weft("run ffn.weft --random-inputs --dim b=3").err, HasSubstr("did you mean 'B'?"));
+  EXPECT_THAT(weft("verify ffn.weft --dim B=3 --dim B=4").err, HasSubstr("given as 3 and as 4"));
+  for (const char* command :
+       {"verify ffn.weft", "compile ffn.weft", "dump ffn.weft", "run ffn.weft --random-inputs"}) {
+    Outcome outcome = weft(std::string(command) + " --device vulkan");
+    EXPECT_EQ(outcome.code, 1) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("no device 'vulkan'")) << command;
+  }
+}
+
+TEST_F(CliTest, JsonIsOneObjectALineAndNothingElse) {
+  write("ffn.weft", kFfn);
+  for (const char* command :
+       {"models", "models gpt-char", "models gpt-char -o m.weft", "grad ffn.weft --loss loss",
+        "dump ffn.weft", "dump ffn.weft --diff simplify", "dump ffn.weft --all", "compile ffn.weft",
+        "verify ffn.weft", "run ffn.weft --random-inputs", "devices", "docs ops",
+        "completion bash"}) {
+    Outcome outcome = weft(std::string(command) + " --json");
+    ASSERT_EQ(outcome.code, 0) << command << outcome.err;
+    EXPECT_FALSE(outcome.out.empty()) << command;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object())
+          << command << ": " << line.substr(0, 80);
+    }
+  }
+}
+
+TEST_F(CliTest, SavesTheWholeModelWhicheverGraphRan) {
+  write("two.weft",
+        "param @a: f32[2] = normal(1.0)\nparam @b: f32[2] = normal(1.0)\n"
+        "graph @f() -> (y) {\n  %y = exp @a\n  return %y\n}\n"
+        "graph @g() -> (y) {\n  %y = exp @b\n  return %y\n}\n");
+  ASSERT_EQ(weft("run two.weft --graph @f --save-weights w.safetensors").code, 0);
+  Outcome outcome = weft("run two.weft --graph @g --weights w.safetensors");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(CliTest, IntegersAndNansAreShownAsTheyAre) {
+  write("i.weft",
+        "graph @g() -> (n, bad) {\n  %n = constant {value = 1234567890123456789, dtype = i64}\n"
+        "  %bad = constant {value = [1.0, nan], dtype = f32, shape = [2]}\n  return %n, %bad\n}\n");
+  Outcome outcome = weft("run i.weft");
+  EXPECT_THAT(outcome.out, HasSubstr("n: i64[] 1234567890123456789"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 elements are NaN"));
+}
+
+TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {
+  Outcome outcome = weft("bench roofline --threads 1 --repeat 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    nlohmann::json result = nlohmann::json::parse(line);
+    for (const char* field :
+         {"case", "device", "threads", "median_ms", "min_ms", "gflops", "extra_mb", "compile_ms"}) {
+      EXPECT_TRUE(result.contains(field)) << field;
+    }
+  }
+  EXPECT_EQ(count, 3);
 }
 
 TEST_F(CliTest, CompletionScriptsNameTheCommands) {

@@ -20,6 +20,8 @@ double median(std::vector<double> values) {
 }
 
 Status roofline(const Options& options, const Common& common) {
+  if (common.device != "cpu")
+    return error({}, "no roofline of device '", common.device, "' in this build");
   CpuFacts facts = cpu_facts();
   int threads = common.threads > 0 ? common.threads : facts.threads;
   for (const RooflineResult& result : measure_roofline(threads, options.repeat)) {
@@ -35,7 +37,7 @@ Status roofline(const Options& options, const Common& common) {
                                 {"min_ms", least},
                                 {"gflops", gflops},
                                 {"gb_per_s", gigabytes},
-                                {"extra_mb", result.gigabytes > 0 ? 3 * 268.4 : 0},
+                                {"extra_mb", result.megabytes},
                                 {"compile_ms", 0},
                                 {"cpu", facts.model}}));
       continue;
@@ -53,10 +55,15 @@ Status roofline(const Options& options, const Common& common) {
 
 void add_bench(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
-  CLI::App* command = add_command(session, "bench", "measures; `roofline` is the machine's own limit",
-                                  "weft bench roofline --threads 2 --json");
-  command->add_option("case", options->group, "roofline")->required()->check(CLI::IsMember({"roofline"}));
-  command->add_option("--repeat", options->repeat, "measurements of each")->check(CLI::Range(1, 1000))->capture_default_str();
+  CLI::App* command =
+      add_command(session, "bench", "measures; `roofline` is the machine's own limit",
+                  "weft bench roofline --threads 2 --json");
+  command->add_option("case", options->group, "roofline")
+      ->required()
+      ->check(CLI::IsMember({"roofline"}));
+  command->add_option("--repeat", options->repeat, "measurements of each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   on_run(session, command, [&session, options] { return roofline(*options, session.common); });
 }
 

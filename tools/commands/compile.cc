@@ -35,7 +35,10 @@ Status dump_after(const std::string& folder, const PassRecord& pass, const Modul
 }
 
 nlohmann::json pass_json(const PassRecord& pass) {
-  return {{"name", pass.name}, {"changed", pass.changed}, {"skipped", pass.skipped}, {"ms", pass.milliseconds}};
+  return {{"name", pass.name},
+          {"changed", pass.changed},
+          {"skipped", pass.skipped},
+          {"ms", pass.milliseconds}};
 }
 
 Status report(const Module& module, int64_t nodes_before, const std::vector<PassRecord>& passes,
@@ -51,14 +54,20 @@ Status report(const Module& module, int64_t nodes_before, const std::vector<Pass
   for (const PassRecord& pass : passes) {
     char line[96];
     std::snprintf(line, sizeof line, "%-16s %8.2f ms  %s\n", std::string(pass.name).c_str(),
-                  pass.milliseconds, pass.skipped ? "skipped" : pass.changed ? "changed" : "-");
+                  pass.milliseconds,
+                  pass.skipped   ? "skipped"
+                  : pass.changed ? "changed"
+                                 : "-");
     text += line;
   }
   WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
   for (const Graph& graph : module.graphs) {
     WEFT_TRY(DimBinding dims, sample_dims(module, graph, given));
     WEFT_TRY(int64_t flops, count_flops(module, graph, dims));
-    graphs.push_back({{"name", graph.name()}, {"nodes", graph.nodes().size()}, {"flops", flops}, {"dims", dims}});
+    graphs.push_back({{"name", graph.name()},
+                      {"nodes", graph.nodes().size()},
+                      {"flops", flops},
+                      {"dims", dims}});
     text += cat("@", graph.name(), ": ", graph.nodes().size(), " nodes, ",
                 static_cast<double>(flops) / 1e9, " GFLOP");
     for (const auto& [symbol, size] : dims) text += cat(" ", symbol, "=", size);
@@ -111,7 +120,8 @@ void add_compile(Session& session) {
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
   command->add_option("-o,--output", options->output, "where the optimised module goes");
   command->add_option("--dump-ir", options->dump_dir, "folder for NN-PASS.weft after each pass");
-  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
+  command->add_flag("--fast-math", options->fast_math,
+                    "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return compile(*options, session.common); });

@@ -39,10 +39,14 @@ std::string bash(const std::vector<Words>& all) {
   return "_weft() {\n"
          "  local word=${COMP_WORDS[COMP_CWORD]} options=\n"
          "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"" + names + "\" -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W \"" +
+         names +
+         "\" -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
-         "  case ${COMP_WORDS[1]} in\n" + cases + "  esac\n"
+         "  case ${COMP_WORDS[1]} in\n" +
+         cases +
+         "  esac\n"
          "  if [[ $word == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "  else\n"
@@ -59,9 +63,11 @@ std::string zsh(const std::vector<Words>& all) {
 std::string fish(const std::vector<Words>& all) {
   std::string out;
   for (const Words& words : all) {
-    out += "complete -c weft -n __fish_use_subcommand -f -a " + words.name + " -d '" + words.summary + "'\n";
+    out += "complete -c weft -n __fish_use_subcommand -f -a " + words.name + " -d '" +
+           words.summary + "'\n";
     for (const std::string& option : words.options) {
-      out += "complete -c weft -n '__fish_seen_subcommand_from " + words.name + "' -l " + option.substr(2) + "\n";
+      out += "complete -c weft -n '__fish_seen_subcommand_from " + words.name + "' -l " +
+             option.substr(2) + "\n";
     }
   }
   return out;
@@ -72,11 +78,15 @@ std::string fish(const std::vector<Words>& all) {
 void add_completion(Session& session) {
   CLI::App* command = add_command(session, "completion", "prints a completion script for a shell",
                                   "source <(weft completion bash)");
-  auto shell = std::make_shared<std::string>();  // shared with the callback, which outlives this call
-  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  auto shell =
+      std::make_shared<std::string>();  // shared with the callback, which outlives this call
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   on_run(session, command, [&session, shell] {
     std::vector<Words> all = commands(session.app);
-    return put(*shell == "bash" ? bash(all) : *shell == "zsh" ? zsh(all) : fish(all));
+    std::string script = *shell == "bash" ? bash(all) : *shell == "zsh" ? zsh(all) : fish(all);
+    return put_text(session.common, script);
   });
 }
 

@@ -1,13 +1,15 @@
 // weft devices: what a graph can run on here.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices.h"
+
 #include "tools/cli.h"
 
 namespace weft::cli {
 
 void add_devices(Session& session) {
-  CLI::App* command = add_command(session, "devices", "lists devices with limits, features and self-tests",
-                                  "weft devices --json");
+  CLI::App* command =
+      add_command(session, "devices", "lists devices with limits, features and self-tests",
+                  "weft devices --json");
   on_run(session, command, [&session]() -> Status {
     for (const Device& device : list_devices()) {
       if (session.common.json) {

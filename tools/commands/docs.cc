@@ -8,9 +8,10 @@ namespace weft::cli {
 void add_docs(Session& session) {
   CLI::App* command = add_command(session, "docs", "prints the reference of all ops (docs/ops.md)",
                                   "weft docs ops > docs/ops.md");
-  auto page = std::make_shared<std::string>();  // shared with the callback, which outlives this call
+  auto page =
+      std::make_shared<std::string>();  // shared with the callback, which outlives this call
   command->add_option("page", *page, "ops")->required()->check(CLI::IsMember({"ops"}));
-  on_run(session, command, [page] { return put(ops_markdown()); });
+  on_run(session, command, [&session] { return put_text(session.common, ops_markdown()); });
 }
 
 }  // namespace weft::cli

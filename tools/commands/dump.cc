@@ -30,7 +30,8 @@ Status keep_one_graph(Module& module, const std::string& name) {
   return ok();
 }
 
-Status show(Module module, const Options& options, const Common& common) {
+// `after` names the pass that made the module; empty for the module as read.
+Status show(Module module, const std::string& after, const Options& options, const Common& common) {
   WEFT_TRY_STATUS(keep_one_graph(module, options.graph));
   std::string text;
   if (!options.focus.empty()) {
@@ -42,11 +43,13 @@ Status show(Module module, const Options& options, const Common& common) {
   } else {
     text = print(module);
   }
-  return common.json ? put_json({{"module", module.name}, {"text", text}}) : put(text);
+  if (common.json) return put_json({{"module", module.name}, {"after", after}, {"text", text}});
+  return put(text);
 }
 
 // The text before and after the first run of `pass` that changed something (or its last run).
-Status show_diff(Module module, const Options& options) {
+Status show_diff(Module module, const Options& options, const Common& common) {
+  WEFT_TRY_STATUS(keep_one_graph(module, options.graph));
   std::string before;
   std::string previous;
   std::string after;
@@ -66,7 +69,8 @@ Status show_diff(Module module, const Options& options) {
     return ok();
   };
   WEFT_TRY(auto passes, run_pipeline(module, pipeline));
-  return put(unified_diff(before, after, "before " + options.diff, "after " + options.diff));
+  std::string diff = unified_diff(before, after, "before " + options.diff, "after " + options.diff);
+  return put_text(common, diff);
 }
 
 Status show_all(Module module, const Options& options, const Common& common) {
@@ -75,8 +79,9 @@ Status show_all(Module module, const Options& options, const Common& common) {
   pipeline.pass.fast_math = options.fast_math;
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     if (pass.skipped || (pass.index >= 0 && !pass.changed)) return ok();
-    WEFT_TRY_STATUS(put(cat("// after ", pass.index + 1, " ", pass.name, "\n")));
-    return show(now, options, common);
+    std::string step = cat(pass.index + 1, " ", pass.name);
+    if (!common.json) WEFT_TRY_STATUS(put("// after " + step + "\n"));
+    return show(now, step, options, common);
   };
   WEFT_TRY(auto passes, run_pipeline(module, pipeline));
   return ok();
@@ -85,7 +90,7 @@ Status show_all(Module module, const Options& options, const Common& common) {
 Status dump(const Options& options, const Common& common) {
   WEFT_TRY(Module module, load_model(options.model));
   remember_for_reproducer(module);
-  if (!options.diff.empty()) return show_diff(std::move(module), options);
+  if (!options.diff.empty()) return show_diff(std::move(module), options, common);
   if (options.all) return show_all(std::move(module), options, common);
   if (!options.after.empty()) {
     PipelineOptions pipeline;
@@ -94,7 +99,7 @@ Status dump(const Options& options, const Common& common) {
     pipeline.stop_after = options.after;
     WEFT_TRY(auto passes, run_pipeline(module, pipeline));
   }
-  return show(std::move(module), options, common);
+  return show(std::move(module), options.after, options, common);
 }
 
 }  // namespace
@@ -104,17 +109,22 @@ void add_dump(Session& session) {
   CLI::App* command = add_command(session, "dump", "shows the IR, as read or after any pass",
                                   "weft dump train.weft --diff simplify");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  CLI::Option* after = command->add_option("--after", options->after, "run the passes up to this one first");
+  CLI::Option* after =
+      command->add_option("--after", options->after, "run the passes up to this one first");
   CLI::Option* diff = command->add_option("--diff", options->diff, "what this pass changed");
-  CLI::Option* all = command->add_flag("--all", options->all, "after every pass that changed something");
+  CLI::Option* all =
+      command->add_flag("--all", options->all, "after every pass that changed something");
   after->excludes(diff)->excludes(all);
   diff->excludes(all);
-  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
+  command->add_flag("--fast-math", options->fast_math,
+                    "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
   command->add_option("--graph", options->graph, "only this graph");
-  command->add_option("--focus", options->focus,
-                      "only what concerns a value, parameter, op or part of the model");
+  CLI::Option* focus = command->add_option(
+      "--focus", options->focus, "only what concerns a value, parameter, op or part of the model");
   command->add_option("--format", options->format, "text, dot (Graphviz) or html (one page)")
+      ->excludes(focus)
+      ->excludes(diff)
       ->check(CLI::IsMember({"text", "dot", "html"}))
       ->capture_default_str();
   on_run(session, command, [&session, options] { return dump(*options, session.common); });

@@ -56,15 +56,17 @@ void add_models(Session& session) {
   CLI::App* command = add_command(session, "models", "lists presets; writes one as a graph file",
                                   "weft models transformer-tiny -o tiny.weft");
   command->add_option("name", options->name, "a preset");
-  command->add_option("-o,--output", options->output,
-                      "file to write: .weft (text) or .weftb (binary); standard output if left out");
+  command->add_option(
+      "-o,--output", options->output,
+      "file to write: .weft (text) or .weftb (binary); standard output if left out");
   on_run(session, command, [&session, options]() -> Status {
     if (options->name.empty()) {
-      if (!options->output.empty()) return error({}, "which preset?").hint("weft models transformer-tiny -o tiny.weft");
+      if (!options->output.empty())
+        return error({}, "which preset?").hint("weft models transformer-tiny -o tiny.weft");
       return list(session.common);
     }
     WEFT_TRY(Module module, load_model(options->name));
-    return save_model(module, options->output.empty() ? "-" : options->output);
+    return put_module(session.common, module, options->output);
   });
 }
 

@@ -16,10 +16,12 @@ struct Options {
 Status report(const VerifyReport& result, const Common& common) {
   if (common.json) {
     nlohmann::json graphs = nlohmann::json::array();
-    for (const auto& run : result.graphs) graphs.push_back({{"name", run.name}, {"dims", run.dims}});
-    nlohmann::json line = {{"ok", result.ok()}, {"graphs", graphs}, {"passes", result.passes.size()}};
+    for (const auto& run : result.graphs)
+      graphs.push_back({{"name", run.name}, {"dims", run.dims}});
+    nlohmann::json line = {
+        {"ok", result.ok()}, {"graphs", graphs}, {"passes", result.passes.size()}};
     if (const auto& d = result.difference) {
-      line["difference"] = {{"pass", d->pass}, {"rule", d->rule}, {"value", d->value},
+      line["difference"] = {{"pass", d->pass},   {"rule", d->rule},     {"value", d->value},
                             {"graph", d->graph}, {"output", d->output}, {"text", d->str()}};
     }
     return put_json(line);
@@ -55,7 +57,8 @@ void add_verify(Session& session) {
   CLI::App* command = add_command(session, "verify", "runs the oracle before and after every pass",
                                   "weft verify train.weft --graph @backward --dim B=3");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  command->add_flag("--fast-math", options->fast_math, "also rules that are wrong for NaN or infinities");
+  command->add_flag("--fast-math", options->fast_math,
+                    "also rules that are wrong for NaN or infinities");
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

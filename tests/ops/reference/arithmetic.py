@@ -36,7 +36,7 @@ FORMULAS = {
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "floordiv": _integer_or_float(lambda a, b: a // b if b else 0, None),
-    "mod": _integer_or_float(lambda a, b: a % b if b else 0, lambda a, b: a - np.floor(a / b) * b),
+    "mod": _integer_or_float(lambda a, b: a % b if b else 0, np.mod),
     "pow": lift(_pow),
     "minimum": _integer_or_float(min, lift(_extreme(min))),
     "maximum": _integer_or_float(max, lift(_extreme(max))),
@@ -45,10 +45,12 @@ DTYPES = {op: NUMERIC for op in FORMULAS}
 DTYPES["div"] = DTYPES["pow"] = FLOAT
 DTYPES["floordiv"] = INTEGER
 
-# lhs and rhs in pairs. Infinite divisors of mod are left out: the formula is 0 * inf there.
+# lhs and rhs in pairs.
 SPECIALS = {
-    "mod": ([5.5, -5.5, 5.5, -5.5, 1.0, 0.0, NAN, 1.0, INF, 6.0, -6.0],
-            [2.0, 2.0, -2.0, -2.0, 0.0, 0.0, 1.0, NAN, 2.0, 2.0, -3.0]),
+    "mod": ([5.5, -5.5, 5.5, -5.5, 1.0, 0.0, NAN, 1.0, INF, 6.0, -6.0, 1.5, -1.5, 1.5, -1.5, 0.0,
+             INF, 1e30, -1e30],
+            [2.0, 2.0, -2.0, -2.0, 0.0, 0.0, 1.0, NAN, 2.0, 2.0, -3.0, INF, INF, -INF, -INF, INF,
+             INF, 3.0, 0.75]),
     "pow": ([NAN, 1.0, 0.0, 0.0, 0.0, -8.0, -8.0, -2.0, -2.0, INF, INF, -INF, 4.0, 0.25, 2.0, 1.0],
             [0.0, NAN, 0.0, -1.0, 2.0, 1 / 3, 2.0, 3.0, -1.0, -1.0, 0.5, 3.0, INF, INF, NAN, INF]),
 }
