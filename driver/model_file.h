@@ -14,7 +14,8 @@ namespace weft {
 // preset's name. A file hides the preset that has its name, a folder does not.
 Result<Module> load_model(const std::string& model);
 
-// By the path's ending: .weftb is binary, .weftx and .onnx are refused, anything else is text. "-" is standard output, as text.
+// By the path's ending: .weftb is binary, .weftx and .onnx are refused, anything else is text. "-"
+// is standard output, as text.
 Status save_model(const Module& module, const std::string& path);
 
 struct StorageOptions {

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 12> kKindNames = {"integer", "real", "bool", "choice",
-                                                         "text",    "axis", "axes", "ints",
+constexpr std::array<std::string_view, 12> kKindNames = {"integer", "real", "bool",  "choice",
+                                                         "text",    "axis", "axes",  "ints",
                                                          "dim",     "dims", "dtype", "numbers"};
 
 AttrKind kind_named(std::string_view kind) {
@@ -53,14 +53,15 @@ AttrValue parse_fallback(AttrKind kind, const std::string& text) {
 }
 
 bool same_bits(double a, double b) {
-  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
 }
 
-void mix(size_t& hash, size_t value) { hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2); }
-
-size_t hash_value(const AttrValue& value) {
-  return std::hash<std::string>{}(format(value));
+void mix(size_t& hash, size_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
 }
+
+size_t hash_value(const AttrValue& value) { return std::hash<std::string>{}(format(value)); }
 
 template <class T>
 const T& get(const Attrs& attrs, std::string_view name) {
@@ -95,7 +96,8 @@ std::vector<AttrSpec> parse_attr_specs(std::string_view specs) {
     WEFT_CHECK(colon != std::string::npos, "op table: attribute without a kind: " + text);
     AttrSpec spec;
     spec.name = text.substr(0, colon);
-    std::string kind = text.substr(colon + 1, equals == std::string::npos ? equals : equals - colon - 1);
+    std::string kind =
+        text.substr(colon + 1, equals == std::string::npos ? equals : equals - colon - 1);
     if (kind.find('|') != std::string::npos) {
       spec.kind = AttrKind::choice;
       spec.choices = split(kind, '|');
@@ -119,7 +121,9 @@ const AttrValue* Attrs::find(std::string_view name) const {
 int64_t Attrs::integer(std::string_view name) const { return get<int64_t>(*this, name); }
 double Attrs::real(std::string_view name) const { return get<double>(*this, name); }
 bool Attrs::boolean(std::string_view name) const { return get<bool>(*this, name); }
-const std::string& Attrs::text(std::string_view name) const { return get<std::string>(*this, name); }
+const std::string& Attrs::text(std::string_view name) const {
+  return get<std::string>(*this, name);
+}
 const std::vector<int64_t>& Attrs::ints(std::string_view name) const {
   return get<std::vector<int64_t>>(*this, name);
 }

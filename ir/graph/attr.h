@@ -71,7 +71,7 @@ class Attrs {
   int64_t integer(std::string_view name) const;  // also of kind axis
   double real(std::string_view name) const;
   bool boolean(std::string_view name) const;
-  const std::string& text(std::string_view name) const;  // also of kind choice
+  const std::string& text(std::string_view name) const;           // also of kind choice
   const std::vector<int64_t>& ints(std::string_view name) const;  // also of kind axes
   const Dim& dim(std::string_view name) const;
   const std::vector<Dim>& dims(std::string_view name) const;

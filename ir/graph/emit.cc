@@ -39,8 +39,8 @@ uint32_t Emitter::emit_node(Node node) {
   }
   Op op = node.op;
   Result<Value> value = graph_.append(std::move(node), module_.dims);
-  WEFT_CHECK(value.ok(), "emitted an ill-typed " + std::string(name(op)) + ": " +
-                             render(value.diagnostics()));
+  WEFT_CHECK(value.ok(),
+             "emitted an ill-typed " + std::string(name(op)) + ": " + render(value.diagnostics()));
   // The key is that of the node as stored: a constant's numbers were rounded to its type.
   known_.emplace(hash(graph_[value->node]), value->node);
   return value->node;

@@ -28,22 +28,22 @@ class Emitter {
   // Returns the index of the node.
   uint32_t emit_node(Node node);
 
-#define OP(name, ...)                                                        \
-  Value name(std::initializer_list<Value> operands, Attrs attrs = {}) {      \
-    return emit(Op::name, std::vector<Value>(operands), std::move(attrs));   \
+#define OP(name, ...)                                                      \
+  Value name(std::initializer_list<Value> operands, Attrs attrs = {}) {    \
+    return emit(Op::name, std::vector<Value>(operands), std::move(attrs)); \
   }
 #include "ir/graph/ops.def"
 #undef OP
 
   // Conveniences.
-  Value scalar(double value, DType dtype);                       // a constant of shape []
-  Value full(double value, DType dtype, const Shape& shape);     // a constant filled with one number
-  Value like(double value, Value other);                         // scalar of other's element type
+  Value scalar(double value, DType dtype);                    // a constant of shape []
+  Value full(double value, DType dtype, const Shape& shape);  // a constant filled with one number
+  Value like(double value, Value other);                      // scalar of other's element type
   Value zeros(const Type& type) { return full(0, type.dtype, type.shape); }
-  Value reshape_to(Value value, const Shape& shape);             // nothing if it has that shape
-  Value broadcast_to(Value value, const Shape& shape);           // nothing if it has that shape
+  Value reshape_to(Value value, const Shape& shape);    // nothing if it has that shape
+  Value broadcast_to(Value value, const Shape& shape);  // nothing if it has that shape
   Value transpose_last_two(Value value);
-  Value cast_to(Value value, DType dtype);                       // nothing if it has that dtype
+  Value cast_to(Value value, DType dtype);  // nothing if it has that dtype
   // Sums `value` over the axes that broadcasting had stretched, back to `shape`.
   Value sum_to(Value value, const Shape& shape);
 

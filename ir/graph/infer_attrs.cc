@@ -1,3 +1,4 @@
+// Checking and completing a node's attributes.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>

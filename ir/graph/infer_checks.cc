@@ -1,3 +1,4 @@
+// Checks that several type rules share.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

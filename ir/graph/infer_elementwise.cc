@@ -1,3 +1,4 @@
+// Type rules of elementwise ops.
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/infer_rules.h"
 

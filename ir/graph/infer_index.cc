@@ -1,3 +1,4 @@
+// Type rules of gather, scatter and slices at run-time positions.
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/infer_rules.h"
 

@@ -1,3 +1,4 @@
+// Type rules of ops made from sizes: constants, iota, masks, random bits.
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 

@@ -1,3 +1,4 @@
+// Type rules of matmul, reductions and row ops.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

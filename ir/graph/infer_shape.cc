@@ -1,3 +1,4 @@
+// Type rules of views, concat and pad.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// Type rules of losses, dropout and optimizer steps.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 

@@ -110,7 +110,8 @@ class Verifier {
   }
 
   void check_node(const Graph& graph, const Node& node) {
-    if (node.op == Op::input) return check_type(node.types[0], node.loc, "%" + node.attrs.text("name"));
+    if (node.op == Op::input)
+      return check_type(node.types[0], node.loc, "%" + node.attrs.text("name"));
     if (node.op == Op::param) {
       const std::string& name = node.attrs.text("name");
       auto item = storage_.find(name);
@@ -118,7 +119,8 @@ class Verifier {
         fail(error(node.loc, "@", name, " is not defined in the module")
                  .hint(did_you_mean(name, module_.storage_names())));
       } else if (item->second->type != node.types[0]) {
-        fail(error(node.loc, "@", name, " has type ", item->second->type, ", read as ", node.types[0]));
+        fail(error(node.loc, "@", name, " has type ", item->second->type, ", read as ",
+                   node.types[0]));
       }
       return;
     }
@@ -133,8 +135,8 @@ class Verifier {
     if (!types.ok()) return fail(std::move(types).take_error());
     for (size_t i = 0; i < types->size(); ++i) {
       if (i >= node.types.size() || !same_type((*types)[i], node.types[i], module_.dims)) {
-        fail(error(node.loc, name(node.op), ": result ", i, " has type ", (*types)[i], ", stated as ",
-                   i < node.types.size() ? node.types[i].str() : "nothing"));
+        fail(error(node.loc, name(node.op), ": result ", i, " has type ", (*types)[i],
+                   ", stated as ", i < node.types.size() ? node.types[i].str() : "nothing"));
       }
     }
   }
@@ -150,7 +152,8 @@ class Verifier {
         fail(error(output.loc, "graph @", graph.name(), ": output ", output.name, " has no value"));
       }
       if (!names.insert(output.name).second) {
-        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name, " is named twice"));
+        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name,
+                   " is named twice"));
       }
     }
   }

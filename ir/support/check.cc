@@ -9,8 +9,7 @@ namespace weft {
 namespace {
 
 void print_and_exit(std::string_view message) {
-  std::fprintf(stderr, "error: internal: %.*s\n", static_cast<int>(message.size()),
-               message.data());
+  std::fprintf(stderr, "error: internal: %.*s\n", static_cast<int>(message.size()), message.data());
   std::fflush(stderr);
   std::_Exit(3);
 }
@@ -26,9 +25,11 @@ void set_check_handler(CheckHandler handler) {
 
 void check_failed(std::string_view what, const char* file, int line) {
   std::string_view path(file);
-  if (size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  if (size_t slash = path.rfind('/'); slash != std::string_view::npos)
+    path.remove_prefix(slash + 1);
   std::string message = std::string(what) + " (" + std::string(path) + ":" + std::to_string(line);
-  if (std::string context = CheckContext::describe(); !context.empty()) message += ", in " + context;
+  if (std::string context = CheckContext::describe(); !context.empty())
+    message += ", in " + context;
   message += ")";
   check_handler.load()(message);
   std::abort();  // a handler must not return

@@ -83,14 +83,16 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
 Status write_file(const std::string& path, std::string_view bytes) {
   if (path == "-") {
     std::fflush(stdout);
-    return write_all(STDOUT_FILENO, bytes) ? ok() : fail("standard output", "cannot write: " + reason());
+    return write_all(STDOUT_FILENO, bytes) ? ok()
+                                           : fail("standard output", "cannot write: " + reason());
   }
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     // Devices such as /dev/null are written in place: renaming over one would replace it.
     if (S_ISDIR(status.st_mode)) return fail(path, "cannot write: is a directory");
     Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!device.valid() || !write_all(device.get(), bytes)) return fail(path, "cannot write: " + reason());
+    if (!device.valid() || !write_all(device.get(), bytes))
+      return fail(path, "cannot write: " + reason());
     return ok();
   }
   std::string aside = path + ".XXXXXX";

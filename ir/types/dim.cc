@@ -156,7 +156,8 @@ std::strong_ordering operator<=>(const Dim& a, const Dim& b) {
   if (a.poly_ == b.poly_ && a.poly_ == nullptr) return a.constant_ <=> b.constant_;
   if (a.poly_ == nullptr) return std::strong_ordering::less;
   if (b.poly_ == nullptr) return std::strong_ordering::greater;
-  if (a.poly_->overflow || b.poly_->overflow) {  // an overflowed dim equals nothing, itself included
+  if (a.poly_->overflow ||
+      b.poly_->overflow) {  // an overflowed dim equals nothing, itself included
     return std::strong_ordering::less;
   }
   return std::lexicographical_compare_three_way(
@@ -201,7 +202,8 @@ Dim Dim::floor_div(const Dim& a, const Dim& b) {
   Poly rest;
   int64_t divisor = b.constant();
   for (Term& term : a.poly().terms) {
-    bool divides = !division_overflows(term.coefficient, divisor) && term.coefficient % divisor == 0;
+    bool divides =
+        !division_overflows(term.coefficient, divisor) && term.coefficient % divisor == 0;
     if (divides) {
       whole.terms.push_back({term.coefficient / divisor, std::move(term.factors)});
     } else {
@@ -390,9 +392,7 @@ void DimFacts::assert_equal(const Dim& a, const Dim& b) {
   }
 }
 
-Dim DimFacts::canonical(const Dim& a) const {
-  return solved_.empty() ? a : a.substitute(solved_);
-}
+Dim DimFacts::canonical(const Dim& a) const { return solved_.empty() ? a : a.substitute(solved_); }
 
 bool DimFacts::equal(const Dim& a, const Dim& b) const {
   return a == b || (!solved_.empty() && canonical(a) == canonical(b));

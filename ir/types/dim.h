@@ -31,7 +31,7 @@ class Dim {
 
   bool is_constant() const { return poly_ == nullptr; }
   bool is_constant(int64_t value) const { return is_constant() && constant_ == value; }
-  int64_t constant() const;             // needs is_constant()
+  int64_t constant() const;                      // needs is_constant()
   std::optional<std::string> as_symbol() const;  // the name, if this is one bare symbol
   // True once an operation left the range of 64 bits or grew too large; such a dim equals nothing.
   bool overflowed() const;

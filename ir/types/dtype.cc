@@ -34,7 +34,8 @@ double round_binary(double value, int mantissa_bits, int min_exponent, double la
   int exponent = std::max(std::ilogb(value), min_exponent);
   double unit = std::ldexp(1.0, exponent - mantissa_bits);
   double rounded = std::nearbyint(value / unit) * unit;  // exact scaling by a power of two
-  if (std::fabs(rounded) > largest) return std::copysign(std::numeric_limits<double>::infinity(), value);
+  if (std::fabs(rounded) > largest)
+    return std::copysign(std::numeric_limits<double>::infinity(), value);
   return std::copysign(rounded, value);
 }
 

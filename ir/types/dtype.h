@@ -43,7 +43,8 @@ using DTypeSet = uint32_t;
 constexpr DTypeSet set_of(DType dtype) { return 1u << static_cast<uint32_t>(dtype); }
 inline constexpr DTypeSet kFloat =
     set_of(DType::f64) | set_of(DType::f32) | set_of(DType::f16) | set_of(DType::bf16);
-inline constexpr DTypeSet kSignedInteger = set_of(DType::i8) | set_of(DType::i32) | set_of(DType::i64);
+inline constexpr DTypeSet kSignedInteger =
+    set_of(DType::i8) | set_of(DType::i32) | set_of(DType::i64);
 inline constexpr DTypeSet kInteger = kSignedInteger | set_of(DType::u8) | set_of(DType::u32);
 inline constexpr DTypeSet kIndex = set_of(DType::i32) | set_of(DType::i64);
 inline constexpr DTypeSet kBool = set_of(DType::boolean);

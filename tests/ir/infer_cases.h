@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,18 +35,27 @@ inline Type type(std::string text) {
   return result;
 }
 
+// Facts that can be written as a list.
+struct Facts {
+  std::map<std::string, DimFacts::Bounds> bounds = {};
+  std::vector<std::pair<Dim, Dim>> equalities = {};
+};
+
 struct Call {
   Op op;
   std::vector<std::string> operands;
   Attrs attrs = {};
-  DimFacts facts = {};
+  Facts facts = {};
 };
 
 inline Result<std::vector<Type>> infer(const Call& call) {
   std::vector<Type> operands;
   for (const std::string& text : call.operands) operands.push_back(type(text));
   WEFT_TRY(Attrs attrs, normalise_attrs(call.op, call.attrs, operands, {}));
-  return infer_types({call.op, operands, attrs, call.facts, {}, {}});
+  DimFacts facts;
+  facts.bounds = call.facts.bounds;
+  for (const auto& [left, right] : call.facts.equalities) facts.assert_equal(left, right);
+  return infer_types({call.op, operands, attrs, facts, {}, {}});
 }
 
 // The result types joined with "; ", or the rendered error.

@@ -93,10 +93,10 @@ TEST(OracleBounds, AnEmptyBatchOfLargeMatricesTakesNoMemory) {
 }
 
 TEST(OracleBounds, ARowOfNothingHasTheLogarithmOfZero) {
-  Tensor y = run(module_of("", "%x: f32[2, 0]", "%y = logsumexp %x {axis = 1}"),
-                 {{"x", zeros({2, 0})}})
-                 .value()
-                 .outputs.at("y");
+  Tensor y =
+      run(module_of("", "%x: f32[2, 0]", "%y = logsumexp %x {axis = 1}"), {{"x", zeros({2, 0})}})
+          .value()
+          .outputs.at("y");
   const double nothing = -std::numeric_limits<double>::infinity();
   EXPECT_EQ(y.reals, (std::vector<double>{nothing, nothing}));
 }

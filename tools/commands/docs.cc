@@ -11,7 +11,7 @@ void add_docs(Session& session) {
   auto page =
       std::make_shared<std::string>();  // shared with the callback, which outlives this call
   command->add_option("page", *page, "ops")->required()->check(CLI::IsMember({"ops"}));
-  on_run(session, command, [&session] { return put_text(session.common, ops_markdown()); });
+  on_run(session, command, [&session, page] { return put_text(session.common, ops_markdown()); });
 }
 
 }  // namespace weft::cli
