@@ -58,7 +58,7 @@ Operand GraphParser::named_operand(const std::vector<Token>& defining) {
   }
   if (const Storage* item = storage(token)) {
     size_t before = graph_.nodes().size();
-    bind(graph_.read_param(name, item->type, in_.loc(token.place)));
+    bind(graph_.read_param(name, item->type, item->loc));
     if (graph_.nodes().size() > before) spend_node();
   }
   return result;
