@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 namespace weft {
 namespace {
@@ -54,6 +55,28 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
+// Where a write to `path` ends, although nothing need be there yet.
+Result<std::string> follow_links(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    std::error_code failure;
+    if (!std::filesystem::is_symlink(at, failure)) return at.string();
+    std::filesystem::path target = std::filesystem::read_symlink(at, failure);
+    if (failure) return fail(path, "cannot write: " + failure.message());
+    at = at.parent_path() / target;  // an absolute target stands alone
+  }
+  errno = ELOOP;
+  return fail(path, "cannot write: " + reason());
+}
+
+// Devices such as /dev/null: renaming over one would replace it.
+Status write_in_place(const std::string& path, std::string_view bytes) {
+  Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (device.valid() && write_all(device.get(), bytes)) return ok();
+  return fail(path, "cannot write: " + reason());
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, uint64_t limit) {
@@ -86,21 +109,22 @@ Status write_file(const std::string& path, std::string_view bytes) {
     return write_all(STDOUT_FILENO, bytes) ? ok()
                                            : fail("standard output", "cannot write: " + reason());
   }
+  WEFT_TRY(std::string target, follow_links(path));
+  mode_t mode = default_mode();
   struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    // Devices such as /dev/null are written in place: renaming over one would replace it.
+  if (::stat(target.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return fail(path, "cannot write: is a directory");
-    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!device.valid() || !write_all(device.get(), bytes))
-      return fail(path, "cannot write: " + reason());
-    return ok();
+    if (!S_ISREG(status.st_mode)) return write_in_place(target, bytes);
+    // A rename needs only the folder's permission, but a file is protected by its own.
+    if (::access(target.c_str(), W_OK) != 0) return fail(path, "cannot write: " + reason());
+    mode = status.st_mode & 0777;
   }
-  std::string aside = path + ".XXXXXX";
+  std::string aside = target + ".XXXXXX";
   Descriptor file(::mkstemp(aside.data()));
   if (!file.valid()) return fail(path, "cannot write: " + reason());
-  bool written = write_all(file.get(), bytes) && ::fchmod(file.get(), default_mode()) == 0 &&
+  bool written = write_all(file.get(), bytes) && ::fchmod(file.get(), mode) == 0 &&
                  ::fsync(file.get()) == 0 && file.close() &&
-                 ::rename(aside.c_str(), path.c_str()) == 0;
+                 ::rename(aside.c_str(), target.c_str()) == 0;
   if (written) return ok();
   std::string why = reason();
   ::unlink(aside.c_str());

@@ -14,7 +14,8 @@ inline constexpr uint64_t kMaxModuleBytes = uint64_t{256} << 20;
 
 // Fails on folders, devices and files larger than `limit`, before reading.
 Result<std::string> read_file(const std::string& path, uint64_t limit);
-// Writes aside, syncs, renames: the file is whole or not there. "-" is standard output.
+// Writes aside, syncs, renames: the file is whole or as it was. One that exists keeps its
+// permission bits, a link its target. "-" is standard output.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace weft

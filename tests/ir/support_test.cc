@@ -77,6 +77,26 @@ TEST_F(FileTest, WritesWholeFilesAndLeavesNothingAside) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(FileTest, KeepsPermissionsAndLinks) {
+  std::string path = folder_ + "/a.txt";
+  ASSERT_TRUE(write_file(path, "one").ok());
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  std::filesystem::create_symlink("a.txt", folder_ + "/link");
+  std::filesystem::create_symlink(folder_ + "/link", folder_ + "/link to link");
+  ASSERT_TRUE(write_file(folder_ + "/link to link", "two").ok());
+  EXPECT_EQ(read_file(path, 100).value(), "two");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/link"));
+  struct stat status = {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+
+  std::filesystem::create_symlink("new.txt", folder_ + "/to nothing");
+  ASSERT_TRUE(write_file(folder_ + "/to nothing", "three").ok());
+  EXPECT_EQ(read_file(folder_ + "/new.txt", 100).value(), "three");
+  std::filesystem::create_symlink("loop", folder_ + "/loop");
+  EXPECT_FALSE(write_file(folder_ + "/loop", "x").ok());
+}
+
 TEST_F(FileTest, AFailedWriteLeavesNoFile) {
   EXPECT_FALSE(write_file(folder_ + "/none/a.txt", "x").ok());
   EXPECT_FALSE(write_file(folder_, "x").ok());
