@@ -22,17 +22,7 @@ Result<Module> captioning(const TransformerConfig& c) {
   Dim batch = m.dim("B", 1, kMaxBatch);
   Type image{c.dtype, {batch, c.features, c.feature_width}};
   Type target{DType::i32, {batch, m.dim("T", 1, c.max_length)}};
-
-  m.begin_graph("forward");
-  Var features = m.input("features", image);
-  m.output("logits", logits_of(m, features, m.input("tgt", target), c));
-
-  m.begin_graph("loss");
-  features = m.input("features", image);
-  Var tgt = m.input("tgt", target);
-  Var labels = m.input("labels", target);
-  if (c.uses_dropout()) m.enable_dropout();
-  m.output("loss", mean_loss(logits_of(m, features, tgt, c), labels, c));
+  add_decoder_graphs(m, "features", image, target, c, logits_of);
   return m.finish();
 }
 

@@ -121,23 +121,27 @@ Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c) 
   return nn::mean_where(ne(labels, static_cast<double>(c.ignore_label)), losses);
 }
 
+void add_decoder_graphs(ModelBuilder& m, const std::string& name, const Type& source,
+                        const Type& target, const TransformerConfig& c, LogitsFn logits) {
+  m.begin_graph("forward");
+  Var in = m.input(name, source);
+  m.output("logits", logits(m, in, m.input("tgt", target), c));
+
+  m.begin_graph("loss");
+  in = m.input(name, source);
+  Var tgt = m.input("tgt", target);
+  Var labels = m.input("labels", target);
+  if (c.uses_dropout()) m.enable_dropout();
+  m.output("loss", mean_loss(logits(m, in, tgt, c), labels, c));
+}
+
 Result<Module> transformer(const TransformerConfig& c) {
   WEFT_TRY_STATUS(check(c));
   ModelBuilder m(c.name);
   Dim batch = m.dim("B", 1, kMaxBatch);
   Type source{DType::i32, {batch, m.dim("S", 1, c.max_length)}};
   Type target{DType::i32, {batch, m.dim("T", 1, c.max_length)}};
-
-  m.begin_graph("forward");
-  Var src = m.input("src", source);
-  m.output("logits", logits_of(m, src, m.input("tgt", target), c));
-
-  m.begin_graph("loss");
-  src = m.input("src", source);
-  Var tgt = m.input("tgt", target);
-  Var labels = m.input("labels", target);
-  if (c.uses_dropout()) m.enable_dropout();
-  m.output("loss", mean_loss(logits_of(m, src, tgt, c), labels, c));
+  add_decoder_graphs(m, "src", source, target, c, logits_of);
   return m.finish();
 }
 

@@ -35,7 +35,14 @@ Var output_projection(const Var& x, const Var& table, const TransformerConfig& c
 // Cross-entropy with label smoothing, averaged over labels that are not ignored.
 Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c);
 
-// @forward(src, tgt) -> logits; @loss(src, tgt, labels[, rng]) -> loss.
+// Logits [B, T, vocab] of a source and the tokens so far.
+using LogitsFn = Var (*)(ModelBuilder& m, const Var& source, const Var& tgt,
+                         const TransformerConfig& c);
+// @forward(NAME, tgt) -> logits; @loss(NAME, tgt, labels[, rng]) -> loss.
+void add_decoder_graphs(ModelBuilder& m, const std::string& name, const Type& source,
+                        const Type& target, const TransformerConfig& c, LogitsFn logits);
+
+// Translates `src`; see add_decoder_graphs.
 Result<Module> transformer(const TransformerConfig& config);
 
 }  // namespace weft

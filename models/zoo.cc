@@ -108,7 +108,8 @@ std::vector<Preset> make_presets() {
        gpt_config(12, 768, 12, 50257, 1024),
        {{"B", 1}, {"T", 1024}}},
       {"bert-base",
-       "BERT-base uncased with pooler (109M), as Hugging Face's bert-base-uncased",
+       "BERT-base uncased (109M); @forward as Hugging Face's with pooler, @loss by the tied "
+       "embedding",
        bert,
        bert_base(),
        {{"B", 8}, {"T", 128}}},
