@@ -15,6 +15,7 @@ EvalResult loss_per_position(const EvalArgs& args, Fn fn) {
   const Tensor& targets = args.operand(1);
   int64_t ignored = args.node.attrs.integer("ignore_index");
   Rows rows = rows_along(logits.shape, static_cast<int64_t>(logits.shape.size()) - 1);
+  if (rows.outer > 0 && rows.size == 0) return args.fail("there are no classes");
   Tensor result = args.make_result();
   for (int64_t row = 0; row < rows.outer; ++row) {
     int64_t target = targets.integers[static_cast<size_t>(row)];

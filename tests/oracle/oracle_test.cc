@@ -148,6 +148,9 @@ TEST(Oracle, CrossEntropyIgnoresAndRefusesTargets) {
   inputs["t"] = integers({2}, {1, 2});
   EXPECT_EQ(failure(arguments, "%y = cross_entropy %x, %t", inputs).message,
             "cross_entropy: target 2 at position [1] is out of range for 2 classes");
+  TensorMap empty = {{"x", reals({2, 0}, {})}, {"t", integers({2}, {-100, -100})}};
+  EXPECT_EQ(failure("%x: f32[2, 0], %t: i32[2]", "%y = cross_entropy %x, %t", empty).message,
+            "cross_entropy: there are no classes");
 }
 
 TEST(Oracle, ScatterAddsEqualIndices) {
