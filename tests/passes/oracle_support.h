@@ -1,4 +1,4 @@
-// Small helpers for tests that run graphs on the oracle: parsing, tensors, central differences.
+// Small helpers for tests that run graphs on the oracle: tensors, central differences.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,14 +11,9 @@
 #include "ir/oracle/oracle.h"
 #include "ir/text/text.h"
 #include "passes/autodiff.h"
+#include "tests/support/must_parse.h"
 
 namespace weft::test {
-
-inline Module must_parse(const std::string& text) {
-  Result<Module> module = parse("test.weft", text);
-  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
-  return module.ok() ? std::move(module).value() : Module{};
-}
 
 inline Tensor reals(std::vector<int64_t> shape, std::vector<double> values,
                     DType dtype = DType::f64) {

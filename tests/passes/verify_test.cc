@@ -4,18 +4,14 @@
 
 #include <limits>
 
-#include "ir/text/text.h"
 #include "passes/rewrite.h"
 #include "passes/verify_passes.h"
+#include "tests/support/must_parse.h"
 
 namespace weft {
 namespace {
 
-Module parsed(const std::string& text) {
-  Result<Module> module = parse("test.weft", text);
-  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
-  return std::move(module).value();
-}
+using test::must_parse;
 
 constexpr char kModel[] = R"(module "model" {
   dim T in 1..16
@@ -46,7 +42,7 @@ std::vector<Rule> broken_rules() {
 }
 
 TEST(VerifyPasses, FindsNothingWrongWithTheRealRules) {
-  Result<VerifyReport> report = verify_passes(parsed(kModel), {});
+  Result<VerifyReport> report = verify_passes(must_parse(kModel), {});
   ASSERT_TRUE(report.ok()) << render(report.diagnostics());
   EXPECT_TRUE(report->ok()) << report->difference->str();
   ASSERT_EQ(report->graphs.size(), 2u);
@@ -59,7 +55,7 @@ TEST(VerifyPasses, NamesTheBrokenRule) {
   std::vector<Rule> broken = broken_rules();
   VerifyOptions options;
   options.pass.extra_rules = broken;
-  Result<VerifyReport> report = verify_passes(parsed(kModel), options);
+  Result<VerifyReport> report = verify_passes(must_parse(kModel), options);
   ASSERT_TRUE(report.ok()) << render(report.diagnostics());
   ASSERT_FALSE(report->ok());
   EXPECT_EQ(report->difference->pass, "simplify");
@@ -76,7 +72,7 @@ TEST(VerifyPasses, SeesWrongUpdates) {
   const std::vector<Rule> broken = {{"broken-count", add(x, lit(1)), build(mul(x, lit(3)))}};
   VerifyOptions options;
   options.pass.extra_rules = broken;
-  Result<VerifyReport> report = verify_passes(parsed(kModel), options);
+  Result<VerifyReport> report = verify_passes(must_parse(kModel), options);
   ASSERT_TRUE(report.ok()) << render(report.diagnostics());
   ASSERT_FALSE(report->ok());
   EXPECT_EQ(report->difference->rule, "broken-count");
@@ -89,14 +85,14 @@ TEST(VerifyPasses, TriesOneGraphWithTheSizesGiven) {
   options.pass.extra_rules = broken;
   options.graph = "@other";
   options.dims = {{"B", 9}};
-  Result<VerifyReport> report = verify_passes(parsed(kModel), options);
+  Result<VerifyReport> report = verify_passes(must_parse(kModel), options);
   ASSERT_TRUE(report.ok()) << render(report.diagnostics());
   EXPECT_TRUE(report->ok());
   ASSERT_EQ(report->graphs.size(), 1u);
   EXPECT_EQ(report->graphs[0].dims.at("B"), 9);
 
   options.graph = "othr";
-  Result<VerifyReport> unknown = verify_passes(parsed(kModel), options);
+  Result<VerifyReport> unknown = verify_passes(must_parse(kModel), options);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.diagnostics()[0].message, "there is no graph 'othr'");
   EXPECT_NE(unknown.diagnostics()[0].hint.find("other"), std::string::npos);
@@ -105,7 +101,7 @@ TEST(VerifyPasses, TriesOneGraphWithTheSizesGiven) {
 TEST(VerifyPasses, TriesWhatAutodiffAdds) {
   VerifyOptions options;
   options.pass.grad = GradRequest{"forward", "loss", {}, "adam"};
-  Result<VerifyReport> report = verify_passes(parsed(kModel), options);
+  Result<VerifyReport> report = verify_passes(must_parse(kModel), options);
   ASSERT_TRUE(report.ok()) << render(report.diagnostics());
   EXPECT_TRUE(report->ok()) << report->difference->str();
   EXPECT_EQ(report->graphs.size(), 4u);

@@ -5,16 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 #include <random>
 
 #include "ir/support/file.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
-
-std::string scratch(const std::string& name) { return testing::TempDir() + "/" + name; }
 
 // A file as numpy.save writes it.
 std::string npy(const std::string& header, const std::string& data, char version = 1) {
@@ -25,10 +22,7 @@ std::string npy(const std::string& header, const std::string& data, char version
 }
 
 Result<Tensor> read_bytes(const std::string& bytes) {
-  std::string path = scratch("bytes.npy");
-  std::remove(path.c_str());  // some file systems sync a file that is overwritten
-  std::ofstream(path, std::ios::binary) << bytes;
-  return read_npy(path);
+  return read_npy(write_scratch("bytes.npy", bytes));
 }
 
 std::string message(const std::string& bytes) {
@@ -54,7 +48,7 @@ TEST(Npy, RoundTripOfEveryType) {
 }
 
 TEST(Npy, RoundTripOfShapes) {
-  for (std::vector<int64_t> shape :
+  for (const std::vector<int64_t>& shape :
        {std::vector<int64_t>{}, {0}, {1}, {3, 0, 2}, {1, 2, 3, 1, 2}}) {
     std::string path = scratch("shape.npy");
     ASSERT_TRUE(write_npy(path, Tensor::zeros(DType::f32, shape)).ok());

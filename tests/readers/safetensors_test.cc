@@ -4,16 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
 #include <random>
 
 #include "ir/support/file.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
-
-std::string scratch(const std::string& name) { return testing::TempDir() + "/" + name; }
 
 std::string file_of(const std::string& json, const std::string& data) {
   std::string bytes;
@@ -22,10 +19,7 @@ std::string file_of(const std::string& json, const std::string& data) {
 }
 
 Result<TensorMap> read_bytes(const std::string& bytes) {
-  std::string path = scratch("bytes.safetensors");
-  std::remove(path.c_str());  // some file systems sync a file that is overwritten
-  std::ofstream(path, std::ios::binary) << bytes;
-  return read_safetensors(path);
+  return read_safetensors(write_scratch("bytes.safetensors", bytes));
 }
 
 std::string message(const std::string& json, const std::string& data = "") {

@@ -6,15 +6,12 @@
 
 #include "ir/text/parse_type.h"
 #include "ir/text/text.h"
+#include "tests/support/must_parse.h"
 
 namespace weft {
 namespace {
 
-Module parsed(const std::string& text) {
-  Result<Module> module = parse("test.weft", text);
-  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
-  return module.ok() ? *module : Module();
-}
+using test::must_parse;
 
 std::string dim_text(const std::string& text) {
   Result<Dim> dim = parse_dim("test", text);
@@ -22,14 +19,14 @@ std::string dim_text(const std::string& text) {
 }
 
 TEST(Parser, TypesFollow) {
-  Module m = parsed("graph @f(%x: f32[B, 4]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
+  Module m = must_parse("graph @f(%x: f32[B, 4]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
   const Graph& graph = m.graphs[0];
   EXPECT_EQ(graph.type(graph.outputs[0].value).str(), "f32[B, 4]");
   EXPECT_EQ(graph.node(graph.outputs[0].value).names[0], "y");
 }
 
 TEST(Parser, NodesKnowTheirPlace) {
-  Module m = parsed(
+  Module m = must_parse(
       "graph @f(%x: f32[2]) -> (y) {\n  %y = exp %x loc \"b\", \"a\", \"b\"\n  return %y\n}");
   const Node& node = m.graphs[0].nodes()[1];
   EXPECT_EQ(node.loc.line, 2u);
@@ -39,39 +36,39 @@ TEST(Parser, NodesKnowTheirPlace) {
 }
 
 TEST(Parser, BareNumbersTakeTheTypeOfTheFirstOperandThatHasOne) {
-  Module m =
-      parsed("graph @f(%c: bool[2], %x: f16[2]) -> (y) {\n  %y = select %c, 1, %x\n  return %y\n}");
+  Module m = must_parse(
+      "graph @f(%c: bool[2], %x: f16[2]) -> (y) {\n  %y = select %c, 1, %x\n  return %y\n}");
   const Node& constant = m.graphs[0].nodes()[2];
   ASSERT_EQ(constant.op, Op::constant);
   EXPECT_EQ(constant.types[0].str(), "f16[]");
 }
 
 TEST(Parser, EqualNumbersAreOneNode) {
-  Module m =
-      parsed("graph @f(%x: f32[2]) -> (y) {\n  %a = add %x, 1\n  %y = mul %a, 1.0\n  return %y\n}");
+  Module m = must_parse(
+      "graph @f(%x: f32[2]) -> (y) {\n  %a = add %x, 1\n  %y = mul %a, 1.0\n  return %y\n}");
   EXPECT_EQ(m.graphs[0].nodes().size(), 4u);
 }
 
 TEST(Parser, ZeroKeepsItsSign) {
-  Module m =
-      parsed("graph @f(%x: f32[2]) -> (y) {\n  %a = add %x, -0\n  %y = add %a, 0\n  return %y\n}");
+  Module m = must_parse(
+      "graph @f(%x: f32[2]) -> (y) {\n  %a = add %x, -0\n  %y = add %a, 0\n  return %y\n}");
   EXPECT_NE(print(m).find("add %x, -0.0"), std::string::npos);
   EXPECT_NE(print(m).find("add %a, 0.0"), std::string::npos);
 }
 
 TEST(Parser, LinesMayBreakInBracketsAndAfterCommas) {
-  Module m = parsed(
+  Module m = must_parse(
       "graph @f(\n  %x: f32[2,\n    3],\n  %z: f32[3]\n) -> (\n  y\n) {\n"
       "  %y = add %x,\n    %z\n  return %y\n}");
   EXPECT_EQ(m.graphs[0].inputs().size(), 2u);
 }
 
 TEST(Parser, WindowsLineEndsAndByteOrderMark) {
-  parsed("\xef\xbb\xbfgraph @f(%x: f32[2]) -> (y) {\r\n  %y = exp %x\r\n  return %y\r\n}\r\n");
+  must_parse("\xef\xbb\xbfgraph @f(%x: f32[2]) -> (y) {\r\n  %y = exp %x\r\n  return %y\r\n}\r\n");
 }
 
 TEST(Parser, StatedTypesHoldUnderAssertions) {
-  parsed(
+  must_parse(
       "assert S == T + 1\ngraph @f(%x: f32[S]) -> (y: f32[T + 1]) {\n"
       "  %y = exp %x : f32[T + 1]\n  return %y\n}");
 }
@@ -111,9 +108,9 @@ TEST(Parser, LongModulesAreReadInLinearTime) {
   }
   text += "  return %v" + std::to_string(kNodes) + "\n}\n";
   auto begin = std::chrono::steady_clock::now();
-  Module m = parsed(text);
+  Module m = must_parse(text);
   std::string printed = print(m);
-  EXPECT_EQ(print(parsed(printed)), printed);
+  EXPECT_EQ(print(must_parse(printed)), printed);
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   EXPECT_LT(seconds.count(), 10) << "quadratic somewhere";
 }
