@@ -14,6 +14,7 @@ std::vector<const Rule*> simplify_rules() {
   append(logic_rules());
   append(view_rules());
   append(reduce_rules());
+  append(order_rules());  // last: the others find their operands in any order
   return rules;
 }
 

@@ -22,5 +22,6 @@ std::span<const Rule> power_rules();       // simplify_power.cc
 std::span<const Rule> logic_rules();       // simplify_logic.cc
 std::span<const Rule> view_rules();        // simplify_view.cc
 std::span<const Rule> reduce_rules();      // simplify_reduce.cc
+std::span<const Rule> order_rules();       // simplify_order.cc
 
 }  // namespace weft

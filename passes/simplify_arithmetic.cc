@@ -95,10 +95,10 @@ std::optional<Value> once_is_enough(Match& m) {
 }  // namespace
 
 std::span<const Rule> arithmetic_rules() {
-  static const std::vector<Op> idempotent = {Op::abs, Op::sign, Op::relu};
-  static const std::vector<Op> rounding = {Op::floor, Op::ceil, Op::round};
-  static const std::vector<Op> extrema = {Op::minimum, Op::maximum};
-  static const std::vector<Rule> rules = {
+  static const std::vector<Op> kIdempotent = {Op::abs, Op::sign, Op::relu};
+  static const std::vector<Op> kToWhole = {Op::floor, Op::ceil, Op::round};
+  static const std::vector<Op> kExtrema = {Op::minimum, Op::maximum};
+  static const std::vector<Rule> kRules = {
       {"add-zero", add(x, lit(0)), take(x), kSignedZero, "-0 + 0 is 0, but becomes -0"},
       {"sub-zero", sub(x, lit(0)), take(x), kSignedZero, "-0 - -0 is 0, but becomes -0"},
       {"zero-sub", sub(lit(0), x), build(neg(x)), kSignedZero, "0 - 0 is 0, but becomes -0"},
@@ -133,14 +133,14 @@ std::span<const Rule> arithmetic_rules() {
       {"div-power-of-two", div(x, con(c)), multiply_by_inverse},
       {"div-constant", div(x, con(c)), multiply_by_rounded_inverse, kFastMath,
        "1 / c is rounded, and may overflow"},
-      {"idempotent", any_of(idempotent, {any_of(idempotent).as(t)}), once_is_enough},
-      {"round-rounded", any_of(rounding, {any_of(rounding).as(t)}), take(t)},
+      {"idempotent", any_of(kIdempotent, {any_of(kIdempotent).as(t)}), once_is_enough},
+      {"round-rounded", any_of(kToWhole, {any_of(kToWhole).as(t)}), take(t)},
       {"abs-neg", abs(neg(x)), build(abs(x))},
-      {"extremum-self", any_of(extrema, {x, x}), take(x)},
-      {"extremum-neutral", any_of(extrema, {x, con(c)}), no_bound},
+      {"extremum-self", any_of(kExtrema, {x, x}), take(x)},
+      {"extremum-neutral", any_of(kExtrema, {x, con(c)}), no_bound},
       {"clamp-clamp", clamp(clamp(x).as(t)), join_clamps},
   };
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

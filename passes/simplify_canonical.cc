@@ -19,10 +19,6 @@ std::vector<Op> ops_with(uint32_t traits, size_t min_operands) {
   return ops;
 }
 
-bool is_constant(const Match& m, Value value) {
-  return m.out.graph().node(value).op == Op::constant;
-}
-
 // [2, 2, 2] is one 2.
 std::optional<Value> fill_constant(Match& m) {
   const Numbers& numbers = m.root.attrs.numbers("value");
@@ -46,12 +42,6 @@ std::optional<Value> reshape_constant(Match& m) {
   Attrs attrs = m.node(c).attrs;
   attrs.set("shape", m.shape());
   return m.out.constant({}, attrs);
-}
-
-std::optional<Value> constant_to_the_right(Match& m) {
-  const std::vector<Value>& operands = m.root.operands;
-  if (!is_constant(m, operands[0]) || is_constant(m, operands[1])) return std::nullopt;
-  return m.emit(m.root.op, {operands[1], operands[0]});
 }
 
 // An operand of one number need not have a shape.
@@ -135,8 +125,7 @@ std::optional<Value> join_casts(Match& m) {
 }  // namespace
 
 std::span<const Rule> canonical_rules() {
-  static const std::vector<Rule> rules = [] {
-    std::vector<Op> commutative = ops_with(kElementwise | kCommutative, 2);
+  static const std::vector<Rule> kRules = [] {
     std::vector<Op> elementwise = ops_with(kElementwise, 1);
     std::vector<Op> several = ops_with(kElementwise, 2);
     std::vector<Op> broadcasting = several;
@@ -147,7 +136,6 @@ std::span<const Rule> canonical_rules() {
         {"fold-constant", any_of({}), fold_constants, kExact,
          "only where the result is exactly a number of its type"},
         {"view-constant", any_of(views, {con(c)}), reshape_constant},
-        {"constant-right", any_of(commutative, {x, y}), constant_to_the_right},
         {"scalar-operand", any_of(several), shrink_constant},
         {"implied-broadcast", any_of(broadcasting), imply_broadcast},
         {"broadcast-later", any_of(elementwise, {broadcast(x)}), broadcast_later},
@@ -156,7 +144,7 @@ std::span<const Rule> canonical_rules() {
         {"cast-cast", cast(cast(x).as(t)), join_casts, kExact, "as cast-same"},
     };
   }();
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

@@ -33,10 +33,10 @@ std::optional<Value> condition_as_number(Match& m) {
 }  // namespace
 
 std::span<const Rule> logic_rules() {
-  static const std::vector<Op> both_or_one = {Op::logical_and, Op::logical_or};
-  static const std::vector<Op> reflexive = {Op::eq, Op::le, Op::ge};
-  static const std::vector<Op> irreflexive = {Op::ne, Op::lt, Op::gt};
-  static const std::vector<Rule> rules = {
+  static const std::vector<Op> kBothOrOne = {Op::logical_and, Op::logical_or};
+  static const std::vector<Op> kReflexive = {Op::eq, Op::le};
+  static const std::vector<Op> kIrreflexive = {Op::ne, Op::lt};
+  static const std::vector<Rule> kRules = {
       {"and-true", logical_and(x, lit(1)), take(x)},
       {"and-false", logical_and(x, lit(0)), fill(0)},
       {"or-false", logical_or(x, lit(0)), take(x)},
@@ -44,7 +44,7 @@ std::span<const Rule> logic_rules() {
       {"xor-false", logical_xor(x, lit(0)), take(x)},
       {"xor-true", logical_xor(x, lit(1)), build(logical_not(x))},
       {"xor-self", logical_xor(x, x), fill(0)},
-      {"and-or-self", any_of(both_or_one, {x, x}), take(x)},
+      {"and-or-self", any_of(kBothOrOne, {x, x}), take(x)},
       {"not-not", logical_not(logical_not(x)), take(x)},
       {"not-eq", logical_not(eq(x, y)), build(ne(x, y))},
       {"not-ne", logical_not(ne(x, y)), build(eq(x, y))},
@@ -52,9 +52,9 @@ std::span<const Rule> logic_rules() {
       {"eq-false", eq(x, lit(0)), if_bool(build(logical_not(x)))},
       {"ne-false", ne(x, lit(0)), if_bool(take(x))},
       {"ne-true", ne(x, lit(1)), if_bool(build(logical_not(x)))},
-      {"reflexive-self", any_of(reflexive, {x, x}), decide_self(true), kExact,
+      {"reflexive-self", any_of(kReflexive, {x, x}), decide_self(true), kExact,
        "not for floats: NaN equals nothing"},
-      {"irreflexive-self", any_of(irreflexive, {x, x}), decide_self(false), kExact,
+      {"irreflexive-self", any_of(kIrreflexive, {x, x}), decide_self(false), kExact,
        "not for floats: NaN differs from itself"},
       {"select-true", select(lit(1), x, y), stretch(x)},
       {"select-false", select(lit(0), x, y), stretch(y)},
@@ -68,7 +68,7 @@ std::span<const Rule> logic_rules() {
       {"select-select-true", select(c, select(c, x, y), z), build(select(c, x, z))},
       {"select-select-false", select(c, x, select(c, y, z)), build(select(c, x, z))},
   };
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

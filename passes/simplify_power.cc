@@ -14,7 +14,7 @@ std::optional<Value> keep_all(Match& m) {
 }  // namespace
 
 std::span<const Rule> power_rules() {
-  static const std::vector<Rule> rules = {
+  static const std::vector<Rule> kRules = {
       {"pow-zero", pow(x, lit(0)), fill(1), kExact, "pow(NaN, 0) is 1 too"},
       {"pow-one", pow(x, lit(1)), take(x)},
       {"pow-two", pow(x, lit(2)), build(mul(x, x)), kRounding,
@@ -30,7 +30,7 @@ std::span<const Rule> power_rules() {
       {"log-exp", log(exp(x)), take(x), kFastMath, "exp overflows and vanishes"},
       {"dropout-zero", dropout(x, y), keep_all},
   };
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

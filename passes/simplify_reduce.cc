@@ -117,27 +117,28 @@ std::optional<Value> reduce_before_broadcast(Match& m) {
 }  // namespace
 
 std::span<const Rule> reduce_rules() {
-  static const std::vector<Op> reductions = {Op::sum,  Op::mean, Op::max, Op::min,
-                                             Op::prod, Op::any,  Op::all};
-  static const std::vector<Op> with_keepdims = [] {
-    std::vector<Op> ops = reductions;
+  static const std::vector<Op> kReductions = {Op::sum,  Op::mean, Op::max, Op::min,
+                                              Op::prod, Op::any,  Op::all};
+  static const std::vector<Op> kWithKeepdims = [] {
+    std::vector<Op> ops = kReductions;
     ops.insert(ops.end(), {Op::argmax, Op::logsumexp});
     return ops;
   }();
-  static const std::vector<Op> countless = {Op::sum, Op::mean, Op::max, Op::min, Op::any, Op::all};
-  static const std::vector<Rule> rules = {
-      {"reduce-no-axes", any_of(reductions, {x}), over_no_axes, kSignedZero,
+  static const std::vector<Op> kCountless = {Op::sum, Op::mean, Op::max, Op::min, Op::any, Op::all};
+  static const std::vector<Rule> kRules = {
+      {"reduce-no-axes", any_of(kReductions, {x}), over_no_axes, kSignedZero,
        "a sum of -0 alone is 0, but becomes -0"},
-      {"reduce-one", any_of(reductions, {x}), over_axes_of_one, kSignedZero,
+      {"reduce-one", any_of(kReductions, {x}), over_axes_of_one, kSignedZero,
        "a sum of -0 alone is 0, but becomes -0"},
-      {"reduce-reduce", any_of(reductions, {any_of(reductions, {x}).as(t)}), over_both, kRounding,
+      {"reduce-reduce", any_of(kReductions, {any_of(kReductions, {x}).as(t)}), over_both, kRounding,
        "floats are added in another order"},
-      {"reshape-reduce", reshape(any_of(with_keepdims).as(t)), drop_kept_axes},
+      {"reshape-reduce", reshape(any_of(kWithKeepdims).as(t)), drop_kept_axes},
       {"sum-zero", sum(lit(0)), fill(0)},
-      {"reduce-broadcast", any_of(countless, {broadcast(x)}), reduce_before_broadcast, kRounding,
-       "n * x instead of x + .. + x; only where there is surely something to reduce"},
+      {"reduce-broadcast", any_of(kCountless, {broadcast(x)}), reduce_before_broadcast,
+       kRounding | kSignedZero,
+       "n * x instead of x + .. + x, -0 where that is 0; only where there is something to reduce"},
   };
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

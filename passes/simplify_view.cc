@@ -121,7 +121,7 @@ std::optional<Value> empty_padding(Match& m) {
 }  // namespace
 
 std::span<const Rule> view_rules() {
-  static const std::vector<Rule> rules = {
+  static const std::vector<Rule> kRules = {
       {"reshape-same", reshape(x), same_shape_as_before},
       {"reshape-reshape", reshape(reshape(x)), view_again},
       {"transpose-same", transpose(x), identity_transpose},
@@ -136,7 +136,7 @@ std::span<const Rule> view_rules() {
       {"concat-concat", concat(), flatten_concat},
       {"pad-nothing", pad(x), empty_padding},
   };
-  return rules;
+  return kRules;
 }
 
 }  // namespace weft

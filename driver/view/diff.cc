@@ -44,7 +44,7 @@ std::vector<Edit> myers(const Lines& a, const Lines& b) {
   std::vector<std::vector<int>> frontiers;
   std::vector<int> x_at(static_cast<size_t>(2 * limit + 3), 0);
   auto at = [&](std::vector<int>& v, int k) -> int& {
-    return v[static_cast<size_t>(k + limit + 1)];
+    return v[static_cast<size_t>(int64_t{k} + limit + 1)];
   };
   for (int d = 0; d <= limit; ++d) {
     frontiers.push_back(x_at);

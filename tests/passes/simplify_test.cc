@@ -15,9 +15,12 @@
 #include "ir/text/text.h"
 #include "passes/sample_inputs.h"
 #include "passes/verify_passes.h"
+#include "tests/support/must_parse.h"
 
 namespace weft {
 namespace {
+
+using test::must_parse;
 
 std::filesystem::path folder() { return std::filesystem::path(WEFT_TEST_DATA) / "simplify"; }
 
@@ -31,18 +34,14 @@ Module load(const std::filesystem::path& path) {
   return std::move(module).value();
 }
 
-Module parsed(const std::string& text) {
-  Result<Module> module = parse("test.weft", text);
-  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
-  return std::move(module).value();
-}
-
 OracleResult run(const Module& module, const Graph& graph, uint64_t seed) {
   Result<DimBinding> dims = sample_dims(module, graph);
   EXPECT_TRUE(dims.ok()) << render(dims.diagnostics());
   Result<TensorMap> inputs = sample_inputs(module, graph, *dims, seed);
   EXPECT_TRUE(inputs.ok()) << render(inputs.diagnostics());
-  Result<OracleResult> result = run_oracle(module, graph, *inputs, {}, *dims);
+  Result<TensorMap> storage = initial_values(module, &graph, seed, *dims);
+  EXPECT_TRUE(storage.ok()) << render(storage.diagnostics());
+  Result<OracleResult> result = run_oracle(module, graph, *inputs, *storage, *dims);
   EXPECT_TRUE(result.ok()) << render(result.diagnostics());
   return std::move(result).value();
 }
@@ -125,9 +124,10 @@ TEST_P(SimplifyRule, IsRightForSpecialNumbers) {
     for (uint64_t seed = 0; seed < 6; ++seed) {
       TensorMap inputs = sample_inputs(before, graph, *dims, seed).value();
       for (auto& [name, tensor] : inputs) fill_with_specials(tensor, seed + name.size());
-      Result<OracleResult> expected = run_oracle(before, graph, inputs, {}, *dims);
+      TensorMap storage = initial_values(before, &graph, seed, *dims).value();
+      Result<OracleResult> expected = run_oracle(before, graph, inputs, storage, *dims);
       Result<OracleResult> got =
-          run_oracle(after, *after.find_graph(graph.name()), inputs, {}, *dims);
+          run_oracle(after, *after.find_graph(graph.name()), inputs, storage, *dims);
       ASSERT_TRUE(expected.ok() && got.ok());
       if ((flags & kRounding) != 0) {
         EXPECT_FALSE(compare_results(*expected, *got, 1e-12).has_value()) << graph.name();
@@ -176,7 +176,7 @@ TEST(Simplify, EveryTestBelongsToARule) {
 }
 
 TEST(Simplify, MergesEqualNodesAndUnitesTheirOrigins) {
-  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  Module module = must_parse(R"(graph @g(%x: f32[B]) -> (y) {
   %a = exp %x loc "one"
   %b = exp %x loc "two"
   %y = add %a, %b
@@ -192,7 +192,7 @@ TEST(Simplify, MergesEqualNodesAndUnitesTheirOrigins) {
 }
 
 TEST(Simplify, ReplacementKeepsOriginsOfAllItReplaces) {
-  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  Module module = must_parse(R"(graph @g(%x: f32[B]) -> (y) {
   %a = mul %x, 0.5 loc "scale"
   %y = mul %a, 0.25 loc "mask"
   return %y
@@ -217,7 +217,7 @@ TEST(Simplify, StopsAtTheLimit) {
   PassOptions options;
   options.on_rewrite = [&](const RewriteEvent&) { ++total; };
   for (int64_t limit = 0; limit <= 2; ++limit) {
-    Module module = parsed(text);
+    Module module = must_parse(text);
     total = 0;
     options.rewrite_limit = limit;
     ASSERT_TRUE(simplify(module, options).ok());
@@ -227,7 +227,7 @@ TEST(Simplify, StopsAtTheLimit) {
 }
 
 TEST(Simplify, LeavesRecomputationsAlone) {
-  Module module = parsed(R"(graph @g(%x: f32[B]) -> (y) {
+  Module module = must_parse(R"(graph @g(%x: f32[B]) -> (y) {
   %a = add %x, 0.0 : f32[B] instance 1
   %y = exp %a : f32[B]
   return %y
@@ -238,7 +238,7 @@ TEST(Simplify, LeavesRecomputationsAlone) {
 }
 
 TEST(Simplify, DoesNotFoldWhatFails) {
-  Module module = parsed(R"(graph @g(%x: f32[2]) -> (y) {
+  Module module = must_parse(R"(graph @g(%x: f32[2]) -> (y) {
   %c = constant {value = [1.0, 2.0], dtype = f32, shape = [2]}
   %i = constant {value = [0, 7], dtype = i32, shape = [2]}
   %y = gather %c, %i
@@ -255,7 +255,7 @@ TEST(Simplify, EndlessQuarrelOfTwoRulesStops) {
       {"exp-to-tanh", exp(x), build(tanh(x))},
       {"tanh-to-exp", tanh(x), build(exp(x))},
   };
-  Module module = parsed("graph @g(%x: f32[B]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
+  Module module = must_parse("graph @g(%x: f32[B]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
   PassOptions options;
   options.extra_rules = quarrel;
   EXPECT_TRUE(simplify(module, options).ok());

@@ -166,7 +166,7 @@ void make_constant(GraphMaker& m) {
 void make_iota(GraphMaker& m) {
   const Shape shape = m.random_shape(1, 3);
   int64_t axis = m.below(static_cast<int64_t>(shape.size()));
-  const Dim size = shape[static_cast<size_t>(axis)];
+  const Dim& size = shape[static_cast<size_t>(axis)];
   const DType dtype = m.random_dtype(kNumeric);
   Value out = m.emit(Op::iota, {}, {{"shape", shape}, {"axis", axis}, {"dtype", dtype}},
                      static_cast<double>(m.high(size)));
