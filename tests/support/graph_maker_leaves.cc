@@ -50,6 +50,18 @@ DimBinding random_sizes(const Module& module, uint64_t seed) {
   return sizes;
 }
 
+std::vector<DimBinding> empty_sizes(const Module& module, uint64_t seed) {
+  std::vector<DimBinding> all;
+  for (const char* symbol : {"B", "T"}) {
+    if (module.dims.bounds_of(Dim::symbol(symbol)).low > 0) continue;
+    DimBinding sizes = random_sizes(module, seed);
+    sizes[symbol] = 0;
+    if (sizes.contains("S")) sizes["S"] = sizes["T"];
+    all.push_back(std::move(sizes));
+  }
+  return all;
+}
+
 GraphMaker::GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss)
     : module_(module), graph_(graph), random_(seed), loss_(loss) {
   // Some modules leave sizes open: 0 is then possible as far as passes know.

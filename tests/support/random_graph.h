@@ -23,5 +23,8 @@ Module random_module(uint64_t seed, const RandomOptions& options = {});
 
 // Sizes for the symbols of a random module.
 DimBinding random_sizes(const Module& module, uint64_t seed);
+// The same with one symbol after the other, among those that may be 0, being 0. Not every module
+// can be run with such sizes, and what it computes may be NaN: the mean of nothing.
+std::vector<DimBinding> empty_sizes(const Module& module, uint64_t seed);
 
 }  // namespace weft
