@@ -31,6 +31,14 @@ std::string check_dim(const std::string& text) {
   return good ? "" : "'" + text + "' is not NAME=SIZE, for instance B=8";
 }
 
+std::string check_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, status] = std::from_chars(text.data(), end, seed);
+  bool good = status == std::errc() && stop == end;
+  return good ? "" : "'" + text + "' is not a seed: a whole number from 0 on, for instance 1";
+}
+
 std::string check_device(const std::string& text) {
   for (const char* family : {"cpu", "oracle", "vulkan", "cuda"}) {
     if (text == family || text.starts_with(std::string(family) + ":")) return "";
@@ -71,6 +79,7 @@ CLI::App* add_command(Session& session, const std::string& name, const std::stri
   command->add_option("--threads", common.threads, "threads to use; 0 = one per core")
       ->check(CLI::Range(0, 4096));
   command->add_option("--seed", common.seed, "seed of initial values and random inputs")
+      ->check(check_seed)
       ->capture_default_str();
   command->add_option("--target-cpu", common.target_cpu, "vector code for this kind of CPU")
       ->check(CLI::IsMember({"native", "generic", "avx2", "avx512"}))

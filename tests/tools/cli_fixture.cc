@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tools/cli_fixture.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace weft {
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void CliTest::SetUp() {
+  folder_ = ::testing::TempDir() + "weft_cli_" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder_);
+}
+
+void CliTest::TearDown() { std::filesystem::remove_all(folder_); }
+
+std::string CliTest::write(const std::string& name, const std::string& bytes) const {
+  std::ofstream(path(name), std::ios::binary) << bytes;
+  return path(name);
+}
+
+Outcome CliTest::weft(const std::string& arguments) const {
+  std::string command = "cd '" + folder_ + "' && exec '" WEFT_BINARY "' " + arguments + " >'" +
+                        path(".out") + "' 2>'" + path(".err") + "' </dev/null";
+  auto start = std::chrono::steady_clock::now();
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage usage = {};
+  ::wait4(child, &status, 0, &usage);
+  Outcome outcome;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.out = slurp(path(".out"));
+  outcome.err = slurp(path(".err"));
+  outcome.peak_kb = usage.ru_maxrss;
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return outcome;
+}
+
+}  // namespace weft

@@ -1,0 +1,99 @@
+// What runs graphs: run, verify, bench, devices.
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/tools/cli_fixture.h"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(CliTest, RunsATrainingStepOnTheOracle) {
+  write("ffn.weft", kFfn);
+  ASSERT_EQ(weft("grad ffn.weft --loss loss --optimizer sgd -o train.weft").code, 0);
+  Outcome outcome = weft(
+      "run train.weft --graph @backward --device oracle --random-inputs --dim B=3 --output-dir out "
+      "--json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json result = nlohmann::json::parse(outcome.out);
+  EXPECT_GT(result["outputs"]["loss"]["value"], 0.0);
+  EXPECT_EQ(result["outputs"]["grad.w"]["shape"], (std::vector<int64_t>{4, 8}));
+  EXPECT_TRUE(std::filesystem::exists(path("out/grad.w.npy")));
+  Outcome twice = weft("run train.weft --graph @backward --random-inputs --dim B=3 --json");
+  EXPECT_EQ(nlohmann::json::parse(twice.out)["outputs"], result["outputs"]);
+  EXPECT_THAT(twice.err, HasSubstr("running on the oracle"));
+}
+
+TEST_F(CliTest, StateIsCarriedAndSaved) {
+  write("count.weft",
+        "state @n: i32[] = zeros\ngraph @step() -> (n) {\n  %m = add @n, 1\n  update @n = %m\n  "
+        "return %m\n}\n");
+  Outcome outcome = weft("run count.weft --repeat 3 --json --save-weights w.safetensors");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["outputs"]["n"]["value"], 3);
+  outcome = weft("run count.weft --weights w.safetensors --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["outputs"]["n"]["value"], 4);
+}
+
+TEST_F(CliTest, SavesTheWholeModelWhicheverGraphRan) {
+  write("two.weft",
+        "param @a: f32[2] = normal(1.0)\nparam @b: f32[2] = normal(1.0)\n"
+        "graph @f() -> (y) {\n  %y = exp @a\n  return %y\n}\n"
+        "graph @g() -> (y) {\n  %y = exp @b\n  return %y\n}\n");
+  ASSERT_EQ(weft("run two.weft --graph @f --save-weights w.safetensors").code, 0);
+  Outcome outcome = weft("run two.weft --graph @g --weights w.safetensors");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(CliTest, IntegersAndNansAreShownAsTheyAre) {
+  write("i.weft",
+        "graph @g() -> (n, bad) {\n  %n = constant {value = 1234567890123456789, dtype = i64}\n"
+        "  %bad = constant {value = [1.0, nan], dtype = f32, shape = [2]}\n  return %n, %bad\n}\n");
+  Outcome outcome = weft("run i.weft");
+  EXPECT_THAT(outcome.out, HasSubstr("n: i64[] 1234567890123456789"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 elements are NaN"));
+}
+
+TEST_F(CliTest, OutputNamesStayInTheirFolder) {
+  write("up.weft", "graph @g(%x: f32[2]) -> (\"../escaped\") {\n  %y = exp %x\n  return %y\n}\n");
+  Outcome outcome = weft("run up.weft --random-inputs --output-dir out");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("is a path"));
+  EXPECT_FALSE(std::filesystem::exists(path("escaped.npy")));
+}
+
+TEST_F(CliTest, VerifyPrintsTheSizesItUsed) {
+  write("ffn.weft", kFfn);
+  Outcome outcome = weft("verify ffn.weft");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("@forward at B="));
+  EXPECT_THAT(outcome.out, HasSubstr("ok:"));
+}
+
+TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {
+  Outcome outcome = weft("bench roofline --threads 1 --repeat 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    nlohmann::json result = nlohmann::json::parse(line);
+    for (const char* field :
+         {"case", "device", "threads", "median_ms", "min_ms", "gflops", "extra_mb", "compile_ms"}) {
+      EXPECT_TRUE(result.contains(field)) << field;
+    }
+  }
+  EXPECT_EQ(count, 3);
+}
+
+TEST_F(CliTest, DevicesSayWhatTheyAre) {
+  Outcome outcome = weft("devices --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\"name\":\"oracle\""));
+}
+
+}  // namespace
+}  // namespace weft
