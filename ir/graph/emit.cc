@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/graph/region.h"
 #include "ir/support/check.h"
 
 namespace weft {
@@ -21,6 +22,21 @@ Value Emitter::emit(Op op, std::vector<Value> operands, Attrs attrs, uint32_t re
   if (op != Op::constant) node.origin = origin_;
   node.loc = loc_;
   return {emit_node(std::move(node)), result};
+}
+
+std::vector<Value> Emitter::emit_body(Op op, std::vector<Value> operands, Attrs attrs,
+                                      std::shared_ptr<const Graph> body) {
+  Node node;
+  node.op = op;
+  node.operands = std::move(operands);
+  node.attrs = std::move(attrs);
+  node.origin = origin_;
+  node.loc = loc_;
+  node.body = std::move(body);
+  uint32_t index = emit_node(std::move(node));
+  std::vector<Value> results;
+  for (uint32_t r = 0; r < graph_[index].types.size(); ++r) results.push_back({index, r});
+  return results;
 }
 
 uint32_t Emitter::emit_node(Node node) {
@@ -49,11 +65,13 @@ uint32_t Emitter::emit_node(Node node) {
 size_t Emitter::hash(const Node& node) const {
   size_t hash = static_cast<size_t>(node.op) * 0x9e3779b97f4a7c15 + node.instance;
   for (Value operand : node.operands) hash = hash * 1000003 + operand.node * 8 + operand.result;
+  if (node.body != nullptr) hash = hash * 31 + hash_body(*node.body);
   return hash * 31 + node.attrs.hash();
 }
 
 bool Emitter::same(const Node& a, const Node& b) const {
-  return a.op == b.op && a.instance == b.instance && a.operands == b.operands && a.attrs == b.attrs;
+  return a.op == b.op && a.instance == b.instance && a.operands == b.operands &&
+         a.attrs == b.attrs && (a.body == nullptr || same_body(*a.body, *b.body));
 }
 
 Value Emitter::scalar(double value, DType dtype) { return full(value, dtype, {}); }

@@ -24,6 +24,9 @@ class Emitter {
   // An equal node already emitted is returned instead (its provenance united); names are kept from
   // the first.
   Value emit(Op op, std::vector<Value> operands, Attrs attrs = {}, uint32_t result = 0);
+  // All results of a node with a body (region.h).
+  std::vector<Value> emit_body(Op op, std::vector<Value> operands, Attrs attrs,
+                               std::shared_ptr<const Graph> body);
   // The same for a whole node, for copying: keeps its names, origin, loc and instance.
   // Returns the index of the node.
   uint32_t emit_node(Node node);

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/flops.h"
 
+#include "ir/graph/live.h"
+
 namespace weft {
 namespace {
-
-// Nodes that an output or an update depends on.
-std::vector<bool> find_live(const Graph& graph) {
-  std::vector<bool> live(graph.nodes().size(), false);
-  for (const Output& output : graph.outputs) live[output.value.node] = true;
-  for (const Update& update : graph.updates) live[update.value.node] = true;
-  for (size_t i = live.size(); i-- > 0;) {
-    if (!live[i]) continue;
-    for (Value operand : graph[static_cast<uint32_t>(i)].operands) live[operand.node] = true;
-  }
-  return live;
-}
 
 // The computing ops that have no trait which says so.
 bool sums_what_it_reads(const Node& node) {
@@ -31,6 +21,8 @@ bool sums_what_it_reads(const Node& node) {
   return op.has(kReduction) || op.has(kRow) || op.has(kOptimizer);
 }
 
+}  // namespace
+
 // As a dim, so that overflow is found in one place, when it is evaluated.
 Dim flops_of(const Graph& graph, const Node& node) {
   if (node.op == Op::matmul) {
@@ -45,28 +37,61 @@ Dim flops_of(const Graph& graph, const Node& node) {
   return count;
 }
 
-}  // namespace
+namespace {
 
-Result<int64_t> count_flops(const Module& module, const Graph& graph, const DimBinding& dims) {
-  std::vector<bool> live = find_live(graph);
-  int64_t total = 0;
-  for (uint32_t i = 0; i < live.size(); ++i) {
-    if (!live[i]) continue;
-    const Node& node = graph[i];
-    Dim count = module.dims.canonical(flops_of(graph, node));
+// Adds up the nodes of a graph and of the bodies in it.
+class Counter {
+ public:
+  Counter(const Module& module, const Graph& graph, const DimBinding& dims)
+      : module_(module), graph_(graph), dims_(dims) {}
+
+  Result<int64_t> run() {
+    WEFT_TRY_STATUS(add(graph_, {}));
+    return total_;
+  }
+
+ private:
+  // `sizes` are those of the symbols that a `chunked` around has: all of its rows at once.
+  Status add(const Graph& graph, const std::map<std::string, Dim>& sizes) {
+    std::vector<bool> live = live_nodes(graph);
+    for (uint32_t i = 0; i < live.size(); ++i) {
+      if (!live[i]) continue;
+      const Node& node = graph[i];
+      WEFT_TRY_STATUS(add(node, flops_of(graph, node).substitute(sizes)));
+      if (node.body == nullptr) continue;
+      std::map<std::string, Dim> inner = sizes;
+      if (node.op == Op::chunked) {
+        inner[node.attrs.text("symbol")] = node.attrs.dim("rows").substitute(sizes);
+      }
+      WEFT_TRY_STATUS(add(*node.body, inner));
+    }
+    return ok();
+  }
+
+  Status add(const Node& node, const Dim& flops) {
+    Dim count = module_.dims.canonical(flops);
     std::set<std::string> symbols;
     count.collect_symbols(symbols);
     for (const std::string& symbol : symbols) {
-      if (dims.contains(symbol)) continue;
-      return error(node.loc, "graph @", graph.name(), ": the size of ", symbol, " is not known")
+      if (dims_.contains(symbol)) continue;
+      return error(node.loc, "graph @", graph_.name(), ": the size of ", symbol, " is not known")
           .hint("give it with --dim " + symbol + "=8");
     }
-    std::optional<int64_t> value = count.evaluate(dims);
-    if (!value || __builtin_add_overflow(total, *value, &total)) {
-      return error(node.loc, "graph @", graph.name(), ": more operations than 63 bits can count");
-    }
+    std::optional<int64_t> value = count.evaluate(dims_);
+    if (value && !__builtin_add_overflow(total_, *value, &total_)) return ok();
+    return error(node.loc, "graph @", graph_.name(), ": more operations than 63 bits can count");
   }
-  return total;
+
+  const Module& module_;
+  const Graph& graph_;
+  const DimBinding& dims_;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<int64_t> count_flops(const Module& module, const Graph& graph, const DimBinding& dims) {
+  return Counter(module, graph, dims).run();
 }
 
 }  // namespace weft

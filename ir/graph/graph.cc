@@ -76,6 +76,7 @@ Value Graph::read_param(const std::string& name, const Type& type, Loc where) {
 Result<Value> Graph::append(Node node, const DimFacts& facts) {
   const OpInfo& op = info(node.op);
   WEFT_CHECK(!op.has(kStructural), "inputs and parameters have functions of their own");
+  WEFT_CHECK(op.has(kBody) || node.body == nullptr, std::string(op.name) + " has no body");
   std::vector<Type> operand_types;
   std::vector<Loc> operand_locs;
   for (Value operand : node.operands) {
@@ -86,7 +87,8 @@ Result<Value> Graph::append(Node node, const DimFacts& facts) {
   }
   WEFT_TRY(node.attrs, normalise_attrs(node.op, node.attrs, operand_types, node.loc));
   if (node.op == Op::constant) WEFT_TRY_STATUS(settle_constant(node.attrs, node.loc));
-  InferArgs args{node.op, operand_types, node.attrs, facts, node.loc, operand_locs};
+  InferArgs args{node.op,  operand_types, node.attrs,     facts,
+                 node.loc, operand_locs,  node.body.get()};
   WEFT_TRY(node.types, infer_types(args));
   node.names.resize(node.types.size());
   WEFT_CHECK(nodes_.size() < std::numeric_limits<uint32_t>::max(), "too many nodes");

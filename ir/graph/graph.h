@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ using Provenance = std::vector<std::string>;
 inline constexpr size_t kMaxOrigins = 256;
 Provenance unite(const Provenance& a, const Provenance& b);
 
+class Graph;
+
 struct Node {
   Op op = Op::constant;
   std::vector<Value> operands;
@@ -35,6 +38,9 @@ struct Node {
   Provenance origin;
   Loc loc;
   uint32_t instance = 0;  // a deliberate recomputation has its own number and is never merged
+  // Of ops with the trait kBody (region.h), null for the others. Shared because it never changes:
+  // copying a node is cheap.
+  std::shared_ptr<const Graph> body = nullptr;
 };
 
 struct Output {
@@ -69,8 +75,8 @@ class Graph {
   Value add_input(const std::string& name, Type type, Loc where = {});
   // Reads a parameter or state; the same node each time it is asked for.
   Value read_param(const std::string& name, const Type& type, Loc where = {});
-  // Appends a node whose op, operands, attrs, names, origin, loc and instance are set: completes
-  // its attributes, infers its types. `facts` are the module's.
+  // Appends a node whose op, operands, attrs, names, origin, loc, instance and body are set:
+  // completes its attributes, infers its types. `facts` are the module's.
   Result<Value> append(Node node, const DimFacts& facts);
 
   // What may still be said of a node once it is there: where it came from, and its name.

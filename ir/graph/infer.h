@@ -14,6 +14,8 @@ namespace weft {
 
 inline constexpr size_t kMaxInlineNumbers = 64;  // of a constant written out
 
+class Graph;
+
 struct InferArgs {
   Op op;
   std::span<const Type> operands;
@@ -21,6 +23,7 @@ struct InferArgs {
   const DimFacts& facts;
   Loc loc;
   std::span<const Loc> operand_locs;  // where the operands were defined; may be empty
+  const Graph* body = nullptr;        // of ops that have one
 
   // An error that begins with the op's name.
   template <class... Parts>

@@ -73,6 +73,12 @@ std::set<std::string> symbols_of(const Node& node) {
       for (const Dim& dim : *dims) dim.collect_symbols(symbols);
     }
   }
+  if (node.body != nullptr) {
+    std::set<std::string> inside;
+    for (const Node& inner : node.body->nodes()) inside.merge(symbols_of(inner));
+    if (node.op == Op::chunked) inside.erase(node.attrs.text("symbol"));
+    symbols.merge(inside);
+  }
   return symbols;
 }
 

@@ -58,7 +58,8 @@ struct Module {
   std::vector<std::string> graph_names() const;
 };
 
-// Every symbolic dim that a node's types or attributes, or anything in the module, mention.
+// Every symbolic dim that a node's types, attributes or body, or anything in the module, mention.
+// The one that a `chunked` gives its body is not among them.
 std::set<std::string> symbols_of(const Node& node);
 std::set<std::string> symbols_of(const Module& module);
 

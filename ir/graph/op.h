@@ -35,6 +35,7 @@ enum OpTrait : uint32_t {
   kRandom = 1 << 5,       // has a `stream`; equal nodes are equal numbers
   kOptimizer = 1 << 6,    // a parameter update
   kStructural = 1 << 7,   // not written as a line of its own
+  kBody = 1 << 8,         // has a graph inside: as many operands and results as that asks for
 };
 
 struct OpInfo {
@@ -43,7 +44,7 @@ struct OpInfo {
   std::vector<std::string> operands;  // the last may end in "..."
   bool variadic = false;
   std::vector<AttrSpec> attrs;
-  std::vector<std::string> results;
+  std::vector<std::string> results;  // of an op with a body, the last ends in "..."
   DTypeSet dtypes = kAny;
   std::string_view type_rule;
   std::string_view gradient;       // "zero", "none" or a rule

@@ -3,30 +3,17 @@
 
 #include <algorithm>
 
+#include "ir/graph/live.h"
 #include "ir/support/check.h"
 
 namespace weft {
-namespace {
-
-std::vector<bool> live_nodes(const Graph& graph) {
-  std::vector<bool> live(graph.nodes().size(), false);
-  for (Value input : graph.inputs()) live[input.node] = true;
-  for (const Output& output : graph.outputs) live[output.value.node] = true;
-  for (const Update& update : graph.updates) live[update.value.node] = true;
-  for (size_t i = graph.nodes().size(); i-- > 0;) {
-    if (!live[i]) continue;
-    for (Value operand : graph.nodes()[i].operands) live[operand.node] = true;
-  }
-  return live;
-}
-
-}  // namespace
 
 Graph rebuild(const Module& module, const Graph& graph, const RebuildFn& fn) {
   Graph result(graph.name());
   result.loc = graph.loc;
   Emitter b(module, result);
   std::vector<bool> live = live_nodes(graph);
+  for (Value input : graph.inputs()) live[input.node] = true;
   std::vector<std::vector<Value>> mapped(graph.nodes().size());
 
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
@@ -71,20 +58,33 @@ Graph rebuild(const Module& module, const Graph& graph, const RebuildFn& fn) {
   return result;
 }
 
-bool same_graph(const Graph& a, const Graph& b) {
-  auto same_node = [](const Node& x, const Node& y) {
+namespace {
+
+// Everything but the names of the graph and of its outputs.
+bool same_contents(const Graph& a, const Graph& b) {
+  auto same_inside = [](const Node& x, const Node& y) {
+    return x.body == y.body || (x.body && y.body && same_contents(*x.body, *y.body));
+  };
+  auto same_node = [&](const Node& x, const Node& y) {
     return x.op == y.op && x.operands == y.operands && x.attrs == y.attrs && x.types == y.types &&
-           x.names == y.names && x.origin == y.origin && x.instance == y.instance;
+           x.names == y.names && x.origin == y.origin && x.instance == y.instance &&
+           same_inside(x, y);
   };
-  auto same_output = [](const Output& x, const Output& y) {
-    return x.name == y.name && x.value == y.value;
-  };
+  auto same_output = [](const Output& x, const Output& y) { return x.value == y.value; };
   auto same_update = [](const Update& x, const Update& y) {
     return x.target == y.target && x.value == y.value;
   };
-  return a.name() == b.name() && std::ranges::equal(a.nodes(), b.nodes(), same_node) &&
+  return std::ranges::equal(a.nodes(), b.nodes(), same_node) &&
          std::ranges::equal(a.outputs, b.outputs, same_output) &&
          std::ranges::equal(a.updates, b.updates, same_update);
+}
+
+}  // namespace
+
+bool same_graph(const Graph& a, const Graph& b) {
+  auto same_name = [](const Output& x, const Output& y) { return x.name == y.name; };
+  return a.name() == b.name() && std::ranges::equal(a.outputs, b.outputs, same_name) &&
+         same_contents(a, b);
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "ir/graph/module.h"
 
@@ -42,7 +43,10 @@ class Verifier {
       if (!names.insert(graph.name()).second) {
         fail(error(graph.loc, "graph @", graph.name(), " is defined twice"));
       }
+      where_ = "graph @" + graph.name();
       check_graph(graph);
+      check_outputs(graph);
+      check_updates(graph);
     }
     if (errors_.empty()) return ok();
     return Error(std::move(errors_));
@@ -89,20 +93,31 @@ class Verifier {
       const Node& node = graph[i];
       for (const std::string& name : node.names) {
         if (!name.empty() && node.op != Op::param && !names.insert(name).second) {
-          fail(error(node.loc, "graph @", graph.name(), ": %", name, " is defined twice"));
+          fail(error(node.loc, where_, ": %", name, " is defined twice"));
         }
       }
-      if (check_operands(graph, node, i)) check_node(graph, node);
+      if (check_operands(graph, node, i) && check_body(node)) check_node(graph, node);
     }
-    check_outputs(graph);
-    check_updates(graph);
+  }
+
+  // What the node's own type rule relies on; the rest is its business.
+  bool check_body(const Node& node) {
+    if (node.body == nullptr) return true;
+    size_t before = errors_.size();
+    std::string outside = std::exchange(where_, cat(where_, ", body of ", name(node.op)));
+    if (!info(node.op).has(kBody)) fail(error(node.loc, where_, ": it has none"));
+    check_graph(*node.body);
+    for (const Output& output : node.body->outputs) {
+      if (!in_graph(*node.body, output.value)) fail(error(output.loc, where_, ": returns nothing"));
+    }
+    where_ = std::move(outside);
+    return errors_.size() == before;
   }
 
   bool check_operands(const Graph& graph, const Node& node, uint32_t index) {
     for (Value operand : node.operands) {
       if (operand.node >= index || operand.result >= graph[operand.node].types.size()) {
-        fail(error(node.loc, "graph @", graph.name(), ": ", name(node.op),
-                   ": operand used before it is defined"));
+        fail(error(node.loc, where_, ": ", name(node.op), ": operand used before it is defined"));
         return false;
       }
     }
@@ -131,7 +146,7 @@ class Verifier {
       locs.push_back(graph.node(operand).loc);
     }
     Result<std::vector<Type>> types =
-        infer_types({node.op, operands, node.attrs, module_.dims, node.loc, locs});
+        infer_types({node.op, operands, node.attrs, module_.dims, node.loc, locs, node.body.get()});
     if (!types.ok()) return fail(std::move(types).take_error());
     for (size_t i = 0; i < types->size(); ++i) {
       if (i >= node.types.size() || !same_type((*types)[i], node.types[i], module_.dims)) {
@@ -149,11 +164,10 @@ class Verifier {
     std::set<std::string> names;
     for (const Output& output : graph.outputs) {
       if (!in_graph(graph, output.value)) {
-        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name, " has no value"));
+        fail(error(output.loc, where_, ": output ", output.name, " has no value"));
       }
       if (!names.insert(output.name).second) {
-        fail(error(output.loc, "graph @", graph.name(), ": output ", output.name,
-                   " is named twice"));
+        fail(error(output.loc, where_, ": output ", output.name, " is named twice"));
       }
     }
   }
@@ -182,6 +196,7 @@ class Verifier {
 
   const Module& module_;
   std::map<std::string, const Storage*> storage_;
+  std::string where_;  // the graph at hand
   Diagnostics errors_;
 };
 

@@ -37,7 +37,6 @@ std::vector<Argument> arguments(const Graph& graph, const TensorMap& inputs,
 
 Status check_element_type(const Argument& argument) {
   const Tensor& tensor = argument.tensor;
-  WEFT_CHECK(checked_element_count(tensor.shape) == tensor.size(), "a tensor fits its shape");
   if (tensor.dtype != argument.type.dtype) {
     return error(argument.loc, argument.what, ": expected ", argument.type, ", got ",
                  type_of(tensor))
@@ -109,16 +108,17 @@ Status bind_by_equalities(const DimFacts& facts, const Loc& loc, DimBinding& siz
   return ok();
 }
 
+// Of each dim that can be computed from `sizes`.
 Status check_sizes(const std::vector<Argument>& given, const DimBinding& sizes) {
   for (const Argument& argument : given) {
-    WEFT_TRY(Sizes expected, concrete_shape(argument.type, sizes, argument.loc, argument.what));
-    for (size_t axis = 0; axis < expected.size(); ++axis) {
-      if (expected[axis] == argument.tensor.shape[axis]) continue;
+    for (size_t axis = 0; axis < argument.type.rank(); ++axis) {
       const Dim& dim = argument.type.shape[axis];
+      std::optional<int64_t> expected = dim.evaluate(sizes);
+      if (!expected || *expected == argument.tensor.shape[axis]) continue;
       std::string meaning = dim.is_constant() ? "" : cat(dim, " = ");
       return error(argument.loc, argument.what, ": expected ", argument.type, ", got ",
                    type_of(argument.tensor), ": axis ", axis, " is ", argument.tensor.shape[axis],
-                   " instead of ", meaning, expected[axis]);
+                   " instead of ", meaning, *expected);
     }
   }
   return ok();
@@ -189,16 +189,40 @@ Result<std::set<std::string>> bound_symbols(const Graph& graph, const DimBinding
 
 }  // namespace
 
-Result<DimBinding> bind_dims(const Module& module, const Graph& graph, const TensorMap& inputs,
-                             const TensorMap& storage, const DimBinding& given) {
+Result<DimBinding> complete_dims(const DimFacts& facts, const std::set<std::string>& symbols,
+                                 DimBinding given, const Loc& loc, const std::string& what) {
+  WEFT_TRY_STATUS(bind_by_equalities(facts, loc, given));
+  for (const std::string& symbol : symbols) {
+    if (!given.contains(symbol)) return unbound_symbol(loc, what, symbol);
+  }
+  WEFT_TRY_STATUS(check_bounds(facts, given, loc));
+  WEFT_TRY_STATUS(check_equalities(facts, given, symbols, loc));
+  return given;
+}
+
+Result<DimBinding> bind_known_dims(const Module& module, const Graph& graph,
+                                   const TensorMap& inputs, const TensorMap& storage,
+                                   const DimBinding& given) {
   std::vector<Argument> all = arguments(graph, inputs, storage);
   for (const Argument& argument : all) WEFT_TRY_STATUS(check_element_type(argument));
   DimBinding sizes = given;
   bind_bare_symbols(all, sizes);
   WEFT_TRY_STATUS(bind_by_equalities(module.dims, graph.loc, sizes));
-  WEFT_TRY(std::set<std::string> symbols, bound_symbols(graph, sizes));
   WEFT_TRY_STATUS(check_sizes(all, sizes));
   WEFT_TRY_STATUS(check_bounds(module.dims, sizes, graph.loc));
+  return sizes;
+}
+
+Result<DimBinding> bind_dims(const Module& module, const Graph& graph, const TensorMap& inputs,
+                             const TensorMap& storage, const DimBinding& given) {
+  WEFT_TRY(DimBinding sizes, bind_known_dims(module, graph, inputs, storage, given));
+  WEFT_TRY(std::set<std::string> symbols, bound_symbols(graph, sizes));
+  for (const Argument& argument : arguments(graph, inputs, storage)) {
+    WEFT_CHECK(checked_element_count(argument.tensor.shape) == argument.tensor.size(),
+               "a tensor fits its shape");
+    WEFT_TRY([[maybe_unused]] Sizes shape,
+             concrete_shape(argument.type, sizes, argument.loc, argument.what));
+  }
   WEFT_TRY_STATUS(check_equalities(module.dims, sizes, std::move(symbols), graph.loc));
   return sizes;
 }

@@ -15,6 +15,7 @@ struct EvalArgs {
   std::span<const Tensor* const> operands;
   const std::vector<std::vector<int64_t>>& result_shapes;  // concrete
   const DimBinding& dims;
+  int64_t live_bytes = 0;  // of all tensors but the results; a body's come on top
 
   const Tensor& operand(size_t i) const { return *operands[i]; }
   DType result_dtype(size_t i = 0) const { return node.types[i].dtype; }

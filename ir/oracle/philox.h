@@ -11,6 +11,11 @@ namespace weft {
 using PhiloxCounter = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
 
+inline constexpr int kPhiloxRounds = 10;
+inline constexpr std::array<uint32_t, 2> kPhiloxMultipliers = {0xD2511F53, 0xCD9E8D57};
+// Added to the key after each round: the golden ratio and sqrt(3) - 1.
+inline constexpr std::array<uint32_t, 2> kPhiloxKeySteps = {0x9E3779B9, 0xBB67AE85};
+
 PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key);
 
 // The words of the op random_bits: word i is a function of (seed, step, stream, i).

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ Result<std::vector<int64_t>> concrete_shape(const Type& type, const DimBinding& 
 // Fails if a tensor of this shape does not fit beside `live` bytes. Returns the bytes it takes.
 Result<int64_t> check_room(const std::vector<int64_t>& shape, int64_t live, const Loc& loc,
                            const std::string& what);
+
+// Sizes for all of `symbols`: those `given` and those that follow from asserted equalities, checked
+// against the declared bounds and every equality that concerns the symbols. `what` ("graph @f")
+// needs them.
+Result<DimBinding> complete_dims(const DimFacts& facts, const std::set<std::string>& symbols,
+                                 DimBinding given, const Loc& loc, const std::string& what);
 
 // The error for symbols that nothing gives a size.
 Error unbound_symbol(const Loc& loc, const std::string& what, const std::string& symbol);

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
+#include "ir/graph/region.h"
 #include "ir/serial/read_parts.h"
 #include "ir/support/file.h"
 #include "ir/text/cursor.h"
@@ -92,12 +94,8 @@ class Reader {
     WEFT_TRY(std::string graph_name, parts_.name(data.name(), "a graph's name"));
     Graph graph(graph_name);
     graph.loc = parts_.loc();
-    for (const serial::NodeData* node : list(data.nodes())) {
-      if (node_count_++ == kMaxModuleNodes) {
-        return error(parts_.loc(), "the module has more than ", kMaxModuleNodes, " operations");
-      }
-      WEFT_TRY_STATUS(read_node(graph, *node));
-    }
+    where_ = cat("graph @", shown(graph_name));
+    WEFT_TRY_STATUS(read_nodes(graph, data));
     for (const serial::OutputData* output : list(data.outputs())) {
       WEFT_TRY_STATUS(count_result());
       WEFT_TRY(std::string name, parts_.name(output->name(), "an output's name"));
@@ -114,6 +112,39 @@ class Reader {
     return ok();
   }
 
+  Status read_nodes(Graph& graph, const serial::GraphData& data) {
+    for (const serial::NodeData* node : list(data.nodes())) {
+      if (node_count_++ == kMaxModuleNodes) {
+        return error(parts_.loc(), "the module has more than ", kMaxModuleNodes, " operations");
+      }
+      WEFT_TRY_STATUS(read_node(graph, *node));
+    }
+    return ok();
+  }
+
+  Result<std::shared_ptr<const Graph>> read_body(const serial::GraphData& data,
+                                                 const std::string& where) {
+    if (depth_++ == kMaxBodyDepth) {
+      return error(parts_.loc(), where, ": more than ", kMaxBodyDepth,
+                   " bodies inside one another");
+    }
+    std::string outside = std::exchange(where_, where + ", body");
+    Graph body;
+    body.loc = parts_.loc();
+    WEFT_TRY_STATUS(read_nodes(body, data));
+    for (const serial::OutputData* output : list(data.outputs())) {
+      WEFT_TRY_STATUS(count_result());
+      WEFT_TRY(Value value, value_of(body, *output->value(), "the body's output"));
+      body.outputs.push_back({body_output_name(body.outputs.size()), value, parts_.loc()});
+    }
+    if (data.updates() != nullptr && data.updates()->size() > 0) {
+      return error(parts_.loc(), where, ": the body updates parameters");
+    }
+    where_ = std::move(outside);
+    --depth_;
+    return std::make_shared<const Graph>(std::move(body));
+  }
+
   Status count_result() {
     if (result_count_++ < kMaxModuleResults) return ok();
     return error(parts_.loc(), "the module has more than ", kMaxModuleResults,
@@ -124,20 +155,19 @@ class Reader {
   Result<Value> value_of(const Graph& graph, const serial::ValueRef& ref,
                          const std::string& where) {
     if (ref.node() >= graph.nodes().size()) {
-      return error(parts_.loc(), "graph @", graph.name(), ": ", where, ": node ", ref.node(),
+      return error(parts_.loc(), where_, ": ", where, ": node ", ref.node(),
                    " is not defined before node ", graph.nodes().size(),
                    ": the graph is cyclic or incomplete");
     }
     if (ref.result() >= graph[ref.node()].types.size()) {
-      return error(parts_.loc(), "graph @", graph.name(), ": ", where, ": node ", ref.node(),
-                   " has ", graph[ref.node()].types.size(), " results, not ",
-                   ref.result() + uint64_t{1});
+      return error(parts_.loc(), where_, ": ", where, ": node ", ref.node(), " has ",
+                   graph[ref.node()].types.size(), " results, not ", ref.result() + uint64_t{1});
     }
     return Value{ref.node(), ref.result()};
   }
 
   Status read_node(Graph& graph, const serial::NodeData& data) {
-    std::string where = cat("graph @", shown(graph.name()), ", node ", graph.nodes().size());
+    std::string where = cat(where_, ", node ", graph.nodes().size());
     WEFT_TRY(std::string mnemonic, parts_.text(data.op(), where));
     std::optional<Op> op = find_op(mnemonic);
     if (!op) {
@@ -155,7 +185,13 @@ class Reader {
       node.operands.push_back(operand);
     }
     WEFT_TRY(node.attrs, parts_.attrs(*op, data.attrs(), where));
-    WEFT_TRY_STATUS(check_lengths(*op, data, where));
+    if (info(*op).has(kBody) != (data.body() != nullptr)) {
+      return error(parts_.loc(), where, data.body() != nullptr ? ": has a body" : ": has no body");
+    }
+    if (data.body() != nullptr) {
+      WEFT_TRY(node.body, read_body(*data.body(), where));
+    }
+    WEFT_TRY_STATUS(check_lengths(node, data, where));
     for (uint32_t index : list(data.names())) {
       WEFT_TRY(std::string name, parts_.text(index, where));
       node.names.push_back(std::move(name));
@@ -175,9 +211,9 @@ class Reader {
   }
 
   // Before the lists are copied.
-  Status check_lengths(Op op, const serial::NodeData& data, const std::string& where) {
+  Status check_lengths(const Node& node, const serial::NodeData& data, const std::string& where) {
     auto length = [](const auto* vector) { return vector == nullptr ? size_t{0} : vector->size(); };
-    size_t results = info(op).results.size();
+    size_t results = node.body ? node.body->outputs.size() : info(node.op).results.size();
     size_t names = length(data.names());
     if (length(data.types()) != results || (names != 0 && names != results)) {
       return error(parts_.loc(), where, ": ", length(data.types()), " types and ", names,
@@ -238,6 +274,8 @@ class Reader {
   std::unordered_map<std::string, size_t> index_;  // into storage
   size_t node_count_ = 0;
   size_t result_count_ = 0;
+  std::string where_;  // the graph or body at hand
+  size_t depth_ = 0;   // of bodies
 };
 
 }  // namespace

@@ -110,9 +110,11 @@ class Writer {
     std::vector<uint32_t> types;
     for (const Type& t : node.types) types.push_back(type(t));
     auto op = out_.CreateSharedString(std::string(name(node.op)));
+    Offset<serial::GraphData> body;
+    if (node.body != nullptr) body = graph_data(*node.body);
     return serial::CreateNodeData(out_, op, out_.CreateVectorOfStructs(operands),
                                   out_.CreateVector(attrs), out_.CreateVector(types),
-                                  texts(node.names), texts(node.origin), node.instance);
+                                  texts(node.names), texts(node.origin), node.instance, body);
   }
 
   Offset<flatbuffers::Vector<uint32_t>> texts(const std::vector<std::string>& list) {

@@ -19,8 +19,8 @@ thread_local CheckContext* innermost_context = nullptr;
 
 }  // namespace
 
-void set_check_handler(CheckHandler handler) {
-  check_handler = handler != nullptr ? handler : print_and_exit;
+CheckHandler set_check_handler(CheckHandler handler) {
+  return check_handler.exchange(handler != nullptr ? handler : print_and_exit);
 }
 
 void check_failed(std::string_view what, const char* file, int line) {

@@ -10,7 +10,7 @@ namespace weft {
 // Called when an invariant is broken. Must not return. The default prints the message and the
 // context set by `CheckContext`, and leaves with exit code 3.
 using CheckHandler = void (*)(std::string_view message);
-void set_check_handler(CheckHandler handler);
+CheckHandler set_check_handler(CheckHandler handler);  // null: the default; returns the one before
 
 [[noreturn]] void check_failed(std::string_view what, const char* file, int line);
 

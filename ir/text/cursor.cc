@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/support/file.h"
 #include "ir/text/names.h"
 
 namespace weft {
@@ -10,7 +11,34 @@ namespace {
 
 constexpr size_t kMaxShown = 40;
 
+// The one error of a file that is not text.
+Error not_text(const std::shared_ptr<const SourceText>& source, size_t offset) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  uint32_t line = 1;
+  size_t begin = 0;
+  for (size_t i = 0; i < offset; ++i) {
+    if (source->text[i] == '\n') {
+      ++line;
+      begin = i + 1;
+    }
+  }
+  auto byte = static_cast<unsigned char>(source->text[offset]);
+  std::string hex = {kHex[byte >> 4], kHex[byte & 15]};
+  return error(Loc{source, line, static_cast<uint32_t>(offset - begin + 1), 1}, "byte ", offset,
+               " (0x", hex, ") is not valid UTF-8");
+}
+
 }  // namespace
+
+Status check_text(const std::shared_ptr<const SourceText>& source) {
+  if (source->text.size() > kMaxModuleBytes) {
+    return error(Loc{source, 0, 0, 0}, "the file has ", source->text.size(),
+                 " bytes, more than the limit of ", kMaxModuleBytes);
+  }
+  size_t valid = utf8_prefix(source->text);
+  if (valid < source->text.size()) return not_text(source, valid);
+  return ok();
+}
 
 std::string shown(std::string_view text) {
   if (text.size() <= kMaxShown) return std::string(text);
@@ -55,6 +83,16 @@ void Cursor::skip_to_line(std::initializer_list<std::string_view> words, bool va
     return false;
   };
   while (!at_end() && !begins()) take();
+}
+
+void Cursor::skip_body() {
+  bool opened = false;
+  while (same_line()) opened = take().is("{");
+  for (size_t depth = opened ? 1 : 0; depth > 0 && !at_end();) {
+    Token token = take();
+    if (token.is("{")) ++depth;
+    if (token.is("}")) --depth;
+  }
 }
 
 void Cursor::skip_to_comma(std::string_view closing) {

@@ -13,6 +13,9 @@
 
 namespace weft {
 
+// What a cursor needs of a file: not too large, and valid UTF-8.
+Status check_text(const std::shared_ptr<const SourceText>& source);
+
 class Cursor {
  public:
   explicit Cursor(std::shared_ptr<const SourceText> source);
@@ -29,6 +32,8 @@ class Cursor {
   bool expect(std::string_view spelling);
   // Past this line, to the next one that begins with one of the words, or (`values`) with a %name.
   void skip_to_line(std::initializer_list<std::string_view> words, bool values);
+  // Past this line and, if a body opens at its end, past that too.
+  void skip_body();
   // To the next ',' outside brackets, or to `closing`, or to a line that begins with a %name.
   void skip_to_comma(std::string_view closing);
 

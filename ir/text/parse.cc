@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
-#include "ir/support/file.h"
 #include "ir/text/names.h"
 #include "ir/text/parse_graph.h"
 #include "ir/text/parse_init.h"
@@ -173,33 +172,11 @@ class ModuleParser {
   GraphParser::Budget budget_;
 };
 
-// The one error of a file that is not text.
-Error not_text(const std::shared_ptr<const SourceText>& source, size_t offset) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  uint32_t line = 1;
-  size_t begin = 0;
-  for (size_t i = 0; i < offset; ++i) {
-    if (source->text[i] == '\n') {
-      ++line;
-      begin = i + 1;
-    }
-  }
-  auto byte = static_cast<unsigned char>(source->text[offset]);
-  std::string hex = {kHex[byte >> 4], kHex[byte & 15]};
-  return error(Loc{source, line, static_cast<uint32_t>(offset - begin + 1), 1}, "byte ", offset,
-               " (0x", hex, ") is not valid UTF-8");
-}
-
 }  // namespace
 
 Result<Module> parse(const std::string& file, std::string text) {
   auto source = std::make_shared<const SourceText>(SourceText{file, std::move(text)});
-  if (source->text.size() > kMaxModuleBytes) {
-    return error(Loc{source, 0, 0, 0}, "the file has ", source->text.size(),
-                 " bytes, more than the limit of ", kMaxModuleBytes);
-  }
-  size_t valid = utf8_prefix(source->text);
-  if (valid < source->text.size()) return not_text(source, valid);
+  WEFT_TRY_STATUS(check_text(source));
   Cursor in(source);
   Module module = ModuleParser(in).parse();
   if (!in.failed()) {

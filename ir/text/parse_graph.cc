@@ -40,7 +40,7 @@ Graph GraphParser::parse() {
     in_.take_if("}");
     return std::move(graph_);
   }
-  body();
+  lines();
   if (in_.at("}")) {
     if (!returned_) {
       in_.fail(error(in_.here(), "graph @", graph_.name(), " has no return")
@@ -119,7 +119,7 @@ bool GraphParser::output() {
   return true;
 }
 
-void GraphParser::body() {
+void GraphParser::lines() {
   while (!in_.at_end() && !in_.at("}")) {
     if (returned_) {
       in_.unexpected("'}' behind the return");
@@ -130,7 +130,7 @@ void GraphParser::body() {
     } else if (in_.at("update")) {
       update();
     } else if (in_.at("return")) {
-      finish();
+      outer_ == nullptr ? finish() : finish_body();
     } else if (in_.at("graph") || in_.at("param") || in_.at("state") || in_.at("module")) {
       return;  // the '}' is missing
     } else {
@@ -147,6 +147,12 @@ void GraphParser::skip_line() {
 
 // 'update' @target '=' value
 void GraphParser::update() {
+  if (outer_ != nullptr) {
+    in_.fail(error(in_.here(), "a body updates nothing")
+                 .hint("return the new value, and update it behind the body"));
+    in_.take();
+    return skip_line();
+  }
   in_.take();
   bool good = false;
   if (!in_.at(Token::Kind::storage)) {

@@ -54,8 +54,9 @@ class GraphParser {
     size_t nodes = kMaxModuleNodes;
     size_t results = kMaxModuleResults;
   };
-  GraphParser(Cursor& in, const Module& module, const StorageIndex& storage, Budget& budget)
-      : in_(in), module_(module), storage_(storage), budget_(budget) {}
+  GraphParser(Cursor& in, const Module& module, const StorageIndex& storage, Budget& budget,
+              const GraphParser* outer = nullptr)
+      : in_(in), module_(module), storage_(storage), budget_(budget), outer_(outer) {}
 
   // Behind `graph`. Consumes the whole graph, wrong or not. Errors are in the cursor.
   Graph parse();
@@ -66,20 +67,50 @@ class GraphParser {
     std::optional<Type> type;
     Place place;  // of the type
   };
-  struct Statement;
+  struct Statement {
+    std::vector<Token> names;
+    Token mnemonic;
+    const OpInfo* op = nullptr;
+    std::vector<Operand> operands;
+    std::optional<Attrs> attrs = Attrs();
+    std::vector<std::pair<Type, Place>> types;
+    uint32_t instance = 0;
+    Provenance origin;
+    // Of an op with a body: what it computes with, and the body; nothing where either is wrong.
+    std::optional<std::vector<Value>> values;
+    std::shared_ptr<const Graph> body;
+  };
+  // An input of a body, before the operand that it stands for has its type.
+  struct Binding {
+    Token name;
+    std::optional<Type> type;  // as written, if it is
+  };
 
   bool header();
   bool input();
   bool output();
-  void body();
+  void lines();
   void statement();
   bool op_of(Statement& s);
   bool parts(Statement& s);
+  bool operands(Statement& s);
+  bool attributes(Statement& s);
+  bool types(Statement& s);
   bool origin(Statement& s);
   std::optional<uint32_t> add(Statement& s);
   void check_types(const Statement& s, uint32_t node);
   void update();
   void finish();
+
+  // In parse_body.cc.
+  size_t depth() const { return outer_ == nullptr ? 0 : outer_->depth() + 1; }
+  bool body(Statement& s);
+  bool binding(Statement& s, std::vector<Binding>& inputs);
+  bool open_body(Statement& s, std::vector<Binding>& inputs);
+  void bind(const Binding& input, const std::optional<Type>& operand);
+  void finish_body();
+  bool close_body(const std::string& what);
+  const Scope::Entry* outer_entry(const std::string& name) const;
 
   std::optional<Operand> operand(const std::vector<Token>& defining);
   std::optional<Operand> number_operand();
@@ -99,11 +130,13 @@ class GraphParser {
   const Module& module_;
   const StorageIndex& storage_;
   Budget& budget_;
+  const GraphParser* outer_;  // null if this is no body
   Graph graph_;
   Scope scope_;
   std::vector<Declared> outputs_;
   Place opened_;
   bool returned_ = false;
+  bool complete_ = false;  // all that is returned has a value
   std::map<std::pair<DType, uint64_t>, Value>
       constants_;  // numbers written in place, by their bits
   std::optional<std::unordered_map<std::string, Place>> later_;  // defined further down; on demand

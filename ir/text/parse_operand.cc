@@ -56,6 +56,12 @@ Operand GraphParser::named_operand(const std::vector<Token>& defining) {
     if (entry != nullptr && entry->value) bind(*entry->value);
     return result;
   }
+  if (outer_ != nullptr) {
+    in_.fail(
+        error(in_.loc(token.place), shown(token.text), " is read inside a body")
+            .hint(cat("give the body an input: (%", shown(name), " = ", shown(token.text), ")")));
+    return result;
+  }
   if (const Storage* item = storage(token)) {
     size_t before = graph_.nodes().size();
     bind(graph_.read_param(name, item->type, item->loc));
@@ -96,8 +102,12 @@ void GraphParser::report_undefined(const Token& name, const std::vector<Token>& 
     later_.emplace();
     Lexer lexer = in_.look_ahead();
     bool names = in_.peek().starts_line;  // at the names before '='
+    size_t inside = 0;  // brackets, among them those of bodies, whose names are their own
     for (Token t = in_.peek(); t.kind != Token::Kind::end; t = lexer.next()) {
-      if (t.starts_line && (t.is("}") || t.is("graph"))) break;
+      if (t.starts_line && ((t.is("}") && inside == 0) || t.is("graph"))) break;
+      if (t.is("(") || t.is("{")) ++inside;
+      if (inside > 0 && (t.is(")") || t.is("}"))) --inside;
+      if (inside > 0) continue;
       if (t.starts_line) names = true;
       if (later_->size() == kMaxModuleNodes) break;
       if (names && t.kind == Token::Kind::value) later_->emplace(t.name(), t.place);
@@ -113,6 +123,13 @@ void GraphParser::report_undefined(const Token& name, const std::vector<Token>& 
                    .hint("use another value: a graph has no cycles"));
       return;
     }
+  }
+  if (const Scope::Entry* outside = outer_entry(own)) {
+    in_.fail(error(loc, shown(name.text), " is not defined in this body")
+                 .note(in_.loc(outside->place), "defined outside of it")
+                 .hint(cat("give the body an input: (", shown(name.text), " = ", shown(name.text),
+                           ")")));
+    return;
   }
   auto found = later_->find(own);
   if (found != later_->end()) {

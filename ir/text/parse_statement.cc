@@ -9,18 +9,9 @@
 
 namespace weft {
 
-struct GraphParser::Statement {
-  std::vector<Token> names;
-  Token mnemonic;
-  const OpInfo* op = nullptr;
-  std::vector<Operand> operands;
-  std::optional<Attrs> attrs = Attrs();
-  std::vector<std::pair<Type, Place>> types;
-  uint32_t instance = 0;
-  Provenance origin;
-};
-
 // %name, ... '=' op operands {attributes} ':' types 'instance' n 'loc' "origin", ...
+// In place of operands and attributes, an op with a body has: {attributes} '(' inputs ')' '{' lines
+// '}'.
 void GraphParser::statement() {
   Statement s;
   s.names.push_back(in_.take());
@@ -64,6 +55,11 @@ bool GraphParser::op_of(Statement& s) {
 }
 
 bool GraphParser::parts(Statement& s) {
+  bool good = s.op->has(kBody) ? body(s) : operands(s) && attributes(s);
+  return good && types(s) && origin(s);
+}
+
+bool GraphParser::operands(Statement& s) {
   bool more = in_.same_line() && !in_.at("{") && !in_.at(":") && !in_.at("instance") &&
               !in_.at("loc") && !in_.at("}");
   while (more) {
@@ -73,20 +69,25 @@ bool GraphParser::parts(Statement& s) {
     s.operands.push_back(std::move(*next));
     more = in_.take_if(",");
   }
-  if (in_.same_line() && in_.at("{")) {
-    s.attrs = parse_attrs(in_, *s.op);
-    if (!s.attrs && !in_.same_line()) return false;
-  }
-  if (in_.same_line() && in_.take_if(":")) {
-    do {
-      if (!in_.room_for(kMaxListItems, s.types.size(), "types of one line")) return false;
-      Place place = in_.peek().place;
-      std::optional<Type> type = parse_type(in_);
-      if (!type) return false;
-      s.types.emplace_back(std::move(*type), place);
-    } while (in_.take_if(","));
-  }
-  return origin(s);
+  return true;
+}
+
+bool GraphParser::attributes(Statement& s) {
+  if (!in_.same_line() || !in_.at("{")) return true;
+  s.attrs = parse_attrs(in_, *s.op);
+  return s.attrs || in_.same_line();
+}
+
+bool GraphParser::types(Statement& s) {
+  if (!in_.same_line() || !in_.take_if(":")) return true;
+  do {
+    if (!in_.room_for(kMaxListItems, s.types.size(), "types of one line")) return false;
+    Place place = in_.peek().place;
+    std::optional<Type> type = parse_type(in_);
+    if (!type) return false;
+    s.types.emplace_back(std::move(*type), place);
+  } while (in_.take_if(","));
+  return true;
 }
 
 bool GraphParser::origin(Statement& s) {
@@ -115,7 +116,9 @@ bool GraphParser::origin(Statement& s) {
 }
 
 std::optional<uint32_t> GraphParser::add(Statement& s) {
-  size_t results = s.op->results.size();
+  bool has_body = s.op->has(kBody);
+  if (has_body && !s.body) return std::nullopt;
+  size_t results = has_body ? s.body->outputs.size() : s.op->results.size();
   if (s.names.size() != results) {
     std::string names;
     for (const std::string& result : s.op->results) names += (names.empty() ? "%" : ", %") + result;
@@ -125,11 +128,11 @@ std::optional<uint32_t> GraphParser::add(Statement& s) {
                  .hint(cat("write ", names, " = ", s.op->name, " ...")));
     return std::nullopt;
   }
-  std::optional<std::vector<Value>> operands = resolve(s.operands);
-  if (!operands || !s.attrs) return std::nullopt;
+  std::optional<std::vector<Value>> values = has_body ? s.values : resolve(s.operands);
+  if (!values || !s.attrs) return std::nullopt;
   Node node;
   node.op = s.op->op;
-  node.operands = std::move(*operands);
+  node.operands = std::move(*values);
   node.attrs = std::move(*s.attrs);
   for (const Token& name : s.names) {
     std::string own = name.name();
@@ -139,6 +142,7 @@ std::optional<uint32_t> GraphParser::add(Statement& s) {
   node.origin = std::move(s.origin);
   node.loc = in_.loc(s.mnemonic.place);
   node.instance = s.instance;
+  node.body = std::move(s.body);
   std::optional<uint32_t> index = append(std::move(node));
   if (index) check_types(s, *index);
   return index;

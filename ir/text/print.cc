@@ -19,15 +19,21 @@ void append_list(std::string& out, const Items& items, Format format_item) {
 
 class GraphPrinter {
  public:
-  GraphPrinter(const Graph& graph, std::string& out, std::string_view indent)
+  GraphPrinter(const Graph& graph, std::string& out, std::string indent)
       : graph_(graph),
         out_(out),
-        indent_(indent),
+        indent_(std::move(indent)),
         names_(value_names(graph)),
         literal_(literal_nodes(graph)) {}
 
   void run() {
     header();
+    lines();
+    (out_ += indent_) += "}\n";
+  }
+
+ private:
+  void lines() {
     for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
       if (!info(graph_[i].op).has(kStructural) && !literal_[i]) node(i);
     }
@@ -37,10 +43,8 @@ class GraphPrinter {
     line() += graph_.outputs.empty() ? "return" : "return ";
     append_list(out_, graph_.outputs, [&](const Output& output) { return name(output.value); });
     out_ += "\n";
-    (out_ += indent_) += "}\n";
   }
 
- private:
   std::string& line() { return (out_ += indent_) += "  "; }
   const std::string& name(Value value) const { return names_[value.node][value.result]; }
 
@@ -60,8 +64,13 @@ class GraphPrinter {
     line();
     append_list(out_, names_[index], [](const std::string& result) { return result; });
     (out_ += " = ") += weft::name(node.op);
-    operands(node);
-    attrs(node);
+    if (node.body != nullptr) {
+      attrs(node);
+      body(node);
+    } else {
+      operands(node);
+      attrs(node);
+    }
     out_ += " : ";
     append_list(out_, node.types, [](const Type& type) { return type.str(); });
     if (node.instance != 0) out_ += " instance " + std::to_string(node.instance);
@@ -84,6 +93,31 @@ class GraphPrinter {
       bool plain = literal_[operand.node] && bare == graph_.type(operand).dtype;
       return plain ? bare_literal(graph_.node(operand)) : name(operand);
     });
+  }
+
+  // Its inputs with what they stand for, on one line if there is room, and its lines.
+  void body(const Node& node) {
+    GraphPrinter inner(*node.body, out_, indent_ + "  ");
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      Value input = node.body->inputs()[i];
+      inputs.push_back(inner.name(input) + " = " + name(node.operands[i]) + " : " +
+                       node.body->type(input).str());
+    }
+    std::string short_list;
+    append_list(short_list, inputs, [](const std::string& input) { return input; });
+    constexpr size_t kWidth = 100;
+    size_t column = out_.size() - (out_.rfind('\n') + 1);
+    if (column + short_list.size() + 5 <= kWidth || inputs.size() < 2) {
+      out_ += " (" + short_list + ") {\n";
+    } else {
+      out_ += " (";
+      std::string separator = "\n" + indent_ + "      ";
+      for (size_t i = 0; i < inputs.size(); ++i) out_ += (i > 0 ? "," : "") + separator + inputs[i];
+      out_ += ") {\n";
+    }
+    inner.lines();
+    line() += "}";
   }
 
   // A default axis of -1 is stored as the rank of the first operand less one.
@@ -112,7 +146,7 @@ class GraphPrinter {
 
   const Graph& graph_;
   std::string& out_;
-  std::string_view indent_;
+  std::string indent_;
   std::vector<std::vector<std::string>> names_;
   std::vector<bool> literal_;
 };

@@ -222,6 +222,23 @@ Dim Dim::mod(const Dim& a, const Dim& b) {
   return from_atom({Atom::kMod, "", {a, b}});
 }
 
+std::optional<Dim> Dim::exact_quotient(const Dim& a, const Dim& b) {
+  Poly divisor = b.poly();
+  if (a.overflowed() || divisor.overflow || divisor.terms.size() != 1) return std::nullopt;
+  const Term& by = divisor.terms[0];
+  Poly quotient;
+  for (const Term& term : a.poly().terms) {
+    bool divides = !division_overflows(term.coefficient, by.coefficient) &&
+                   term.coefficient % by.coefficient == 0 &&
+                   std::ranges::includes(term.factors, by.factors);
+    if (!divides) return std::nullopt;
+    Term rest{term.coefficient / by.coefficient, {}};
+    std::ranges::set_difference(term.factors, by.factors, std::back_inserter(rest.factors));
+    quotient.terms.push_back(std::move(rest));
+  }
+  return from(std::move(quotient));
+}
+
 Dim Dim::min(const Dim& a, const Dim& b) {
   if (a.overflowed() || b.overflowed()) return a.overflowed() ? a : b;
   if (a == b) return a;

@@ -26,6 +26,8 @@ class Dim {
   static Dim symbol(const std::string& name);
   static Dim floor_div(const Dim& a, const Dim& b);
   static Dim mod(const Dim& a, const Dim& b);
+  // a / b if b is a single product that divides every product of a: 6*B*T by 3*T is 2*B.
+  static std::optional<Dim> exact_quotient(const Dim& a, const Dim& b);
   static Dim min(const Dim& a, const Dim& b);
   static Dim max(const Dim& a, const Dim& b);
 

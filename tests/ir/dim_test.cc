@@ -155,6 +155,20 @@ TEST(Dim, LinearInASymbol) {
   EXPECT_FALSE(Dim(1).linear_in("B").has_value());
 }
 
+TEST(Dim, ExactQuotients) {
+  Dim b = Dim::symbol("B");
+  Dim t = Dim::symbol("T");
+  EXPECT_EQ(Dim::exact_quotient(b * t * 6, t * 3), b * 2);
+  EXPECT_EQ(Dim::exact_quotient(b * t + t * 2, t), b + 2);
+  EXPECT_EQ(Dim::exact_quotient(0, t), Dim(0));
+  EXPECT_EQ(Dim::exact_quotient(Dim::floor_div(b, 2) * 4, Dim::floor_div(b, 2)), Dim(4));
+  EXPECT_EQ(Dim::exact_quotient(b * t + 1, t), std::nullopt);
+  EXPECT_EQ(Dim::exact_quotient(b * 3, 2), std::nullopt);
+  EXPECT_EQ(Dim::exact_quotient(b, b + t), std::nullopt);
+  EXPECT_EQ(Dim::exact_quotient(b, 0), std::nullopt);
+  EXPECT_EQ(Dim::exact_quotient(INT64_MIN, -1), std::nullopt);
+}
+
 TEST(Dim, TheLowestIntegerIsDividedWithoutOverflow) {
   EXPECT_TRUE(Dim::floor_div(kT + INT64_MIN, -1).overflowed());
   EXPECT_TRUE(Dim::floor_div(INT64_MIN, -1).overflowed());

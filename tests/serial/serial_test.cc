@@ -123,6 +123,34 @@ std::string sharing_module(size_t nodes, size_t origins) {
   return std::string(reinterpret_cast<const char*>(out.GetBufferPointer()), out.GetSize());
 }
 
+// A node whose body holds one, and so on.
+std::string nested_module(int depth) {
+  flatbuffers::FlatBufferBuilder out;
+  auto name = out.CreateString("f");
+  auto op = out.CreateString("region");
+  auto graph = serial::CreateGraphData(out, name);
+  for (int i = 0; i < depth; ++i) {
+    auto node = serial::CreateNodeData(out, op, 0, 0, 0, 0, 0, 0, graph);
+    graph = serial::CreateGraphData(
+        out, name, out.CreateVector(std::vector<flatbuffers::Offset<serial::NodeData>>{node}));
+  }
+  auto graphs = out.CreateVector(std::vector<flatbuffers::Offset<serial::GraphData>>{graph});
+  auto root = serial::CreateModuleData(out, kBinaryVersion, 0, 0, 0, 0, 0, 0, 0, graphs);
+  serial::FinishModuleDataBuffer(out, root);
+  return std::string(reinterpret_cast<const char*>(out.GetBufferPointer()), out.GetSize());
+}
+
+TEST(Serial, DeepBodiesAreRefused) {
+  for (int depth : {1, 3, 4, 100, 10'000}) {
+    SCOPED_TRACE(depth);
+    Result<Module> module = read_binary("m.weftb", nested_module(depth));
+    ASSERT_FALSE(module.ok());
+  }
+  EXPECT_EQ(read_binary("m.weftb", nested_module(4)).diagnostics()[0].message,
+            "graph @f, node 0 (region), body, node 0 (region), body, node 0 (region), body, node 0 "
+            "(region): more than 3 bodies inside one another");
+}
+
 TEST(Serial, SharedPartsCostNoMoreThanTheFile) {
   Result<Module> small = read_binary("m.weftb", sharing_module(2, 3));
   ASSERT_TRUE(small.ok()) << render(small.diagnostics());

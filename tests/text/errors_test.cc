@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/text/text.h"
 
 namespace weft {
@@ -57,6 +59,22 @@ TEST(TextErrors, DeepNesting) {
   EXPECT_FALSE(errors_of("graph @f() -> (y) {\n %y = iota {shape = " + std::string(100000, '[') +
                          "\n return %y\n}")
                    .empty());
+}
+
+TEST(TextErrors, DeepBodies) {
+  std::string text = "graph @f(%x: f32[2]) -> (y) {\n";
+  auto too_deep = [](const Diagnostic& d) {
+    return d.message == "region: more than 3 bodies inside one another" && d.loc.line == 5;
+  };
+  for (int i = 0; i < 100000; ++i) text += "%y = region {kind = \"map\"} (%x = %x) {\n";
+  EXPECT_EQ(std::ranges::count_if(errors_of(text), too_deep), 1);
+  for (int i = 0; i < 100000; ++i) text += "return %x\n}\n";
+  EXPECT_EQ(std::ranges::count_if(errors_of(text + "return %y\n}\n"), too_deep), 1);
+}
+
+TEST(TextErrors, CutShortInABody) {
+  EXPECT_EQ(only_error("graph @f(%x: f32[2]) -> (y) {\n  %y = region {kind = \"map\"} (%a = %x) {"),
+            "the file ends inside the body of region");
 }
 
 TEST(TextErrors, StopAtTwenty) {

@@ -1,0 +1,80 @@
+// A plan: what a compiled graph does, as launches of Tile programs on buffers with lifetimes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph/module.h"
+#include "ir/tile/program.h"
+
+namespace weft {
+
+using PlanBufferId = uint32_t;
+
+struct PlanBuffer {
+  enum class Kind : uint8_t {
+    input,     // given by the caller, by `name`
+    output,    // returned to the caller, by `name`
+    storage,   // a parameter or state, by `name`, or several in a block (see StorageBlock)
+    constant,  // `data`
+    arena,     // lives from step `first` to step `last`
+  };
+  using enum Kind;
+  Kind kind = arena;
+  std::string name;  // for arena: the value it holds
+  DType dtype = DType::f32;
+  Dim elements;
+  uint32_t first = 0;  // steps of the plan, inclusive; only for arena
+  uint32_t last = 0;
+  std::vector<std::byte> data;
+};
+
+// Where a program's buffer lies: elements from the start of a plan's buffer.
+struct Placement {
+  PlanBufferId buffer = 0;
+  Dim offset;  // in elements
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    launch,  // `program` on `buffers`
+    copy,    // `elements` elements from buffers[0] to buffers[1]; both contiguous
+    repeat,  // `body` for each chunk of `total`: in it `symbol` is the chunk's size and
+             // `symbol`.base its first row
+  };
+  using enum Kind;
+  Kind kind = launch;
+  uint32_t program = 0;
+  std::vector<Placement> buffers;  // one per buffer of the program
+  Dim elements;
+  std::string symbol;
+  Dim total;
+  int64_t chunk = 0;
+  std::vector<Step> body;
+  std::string region;  // name of the graph value it computes, for reports
+};
+
+// The symbol of a repeat's first row. No symbol that a user writes has a point in it.
+inline std::string base_symbol(const std::string& symbol) { return symbol + ".base"; }
+
+// The plan of one graph. Steps of a repeat count as one for lifetimes.
+struct GraphPlan {
+  std::string graph;
+  std::vector<PlanBuffer> buffers;
+  std::vector<Step> steps;
+};
+
+// Storage that lies one after the other without gaps, so that one flat kernel serves all.
+struct StorageBlock {
+  std::string name;                  // "@weft.block.0"
+  std::vector<std::string> members;  // storage names, in order; all of one dtype, static shapes
+};
+
+struct Plan {
+  std::vector<tile::Program> programs;  // equal ones are shared by launches
+  std::vector<StorageBlock> blocks;
+  std::vector<GraphPlan> graphs;
+};
+
+}  // namespace weft
