@@ -22,15 +22,23 @@ DecomposeFn decomposition(Op op) {
 namespace {
 
 bool has_composite(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(),
-                             [](const Node& node) { return decomposition(node.op) != nullptr; });
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return decomposition(node.op) != nullptr || (node.body != nullptr && has_composite(*node.body));
+  });
 }
 
 std::optional<std::vector<Value>> decompose_node(Emitter& b, const Node& node,
                                                  const std::vector<Value>& operands) {
   DecomposeFn parts = decomposition(node.op);
-  if (parts == nullptr) return std::nullopt;
-  return parts(b, node, operands);
+  if (parts != nullptr) return parts(b, node, operands);
+  if (node.body == nullptr || !has_composite(*node.body)) return std::nullopt;
+  Node copy = node;
+  copy.operands = operands;
+  copy.body = std::make_shared<const Graph>(rebuild(b.module(), *node.body, decompose_node));
+  uint32_t index = b.emit_node(std::move(copy));
+  std::vector<Value> results;
+  for (uint32_t r = 0; r < node.types.size(); ++r) results.push_back({index, r});
+  return results;
 }
 
 }  // namespace

@@ -52,6 +52,9 @@ WEFT_DECOMPOSITION(sgd);
 WEFT_DECOMPOSITION(adam);
 WEFT_DECOMPOSITION(adamw);
 
+// decompose_region.cc
+WEFT_DECOMPOSITION(region);
+
 #undef WEFT_DECOMPOSITION
 
 }  // namespace weft

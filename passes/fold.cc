@@ -76,7 +76,7 @@ std::optional<Value> emit_constant(Match& m, const Tensor& tensor) {
 }  // namespace
 
 std::optional<Value> fold_constants(Match& m) {
-  if (m.root.operands.empty()) return std::nullopt;
+  if (m.root.operands.empty() || m.root.body != nullptr) return std::nullopt;
   bool filled = true;  // every operand is one number
   for (Value operand : m.root.operands) {
     const Node& node = m.out.graph().node(operand);

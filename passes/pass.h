@@ -39,6 +39,7 @@ struct Pass {
   std::string_view name;
   PassFn run;
   std::string_view summary;
+  bool rounds = false;  // makes constants of their types: numbers change within those
 };
 
 // passes/pipeline.cc: the order of the compiler, as one table.

@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "passes/arrange.h"
 #include "passes/autodiff.h"
+#include "passes/chunk_loss.h"
+#include "passes/decompose.h"
+#include "passes/flatten_optimizer.h"
+#include "passes/fuse.h"
 #include "passes/pass.h"
 #include "passes/simplify.h"
 
@@ -15,6 +20,14 @@ constexpr Pass kGraphPipeline[] = {
     {"autodiff", autodiff, "adds the backward pass that was asked for"},
     // After autodiff: its rules are written for any operand, and leave ones, zeros and broadcasts.
     {"simplify", simplify, "the same on what autodiff added"},
+    // From here on for a device. While optimizer steps are whole: they become one.
+    {"flatten-optimizer", flatten_optimizer, "one optimizer step on all parameters end to end"},
+    {"decompose", decompose, "every composite op as primitives", /*rounds=*/true},
+    {"simplify-primitives", simplify, "simplify on what the decompositions left"},
+    {"arrange", arrange, "brings primitives into forms that regions can hold"},
+    // Before fuse: what is chunked is fused inside.
+    {"chunk", chunk_loss, "wide output projections with their loss, for some rows at a time"},
+    {"fuse", fuse, "gathers nodes in regions, one kernel or a short sequence of kernels each"},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A choice of sizes for the symbols of a graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "passes/sample_inputs.h"
@@ -46,13 +47,14 @@ std::vector<Dim> room_left(const Graph& graph, const Node& node) {
   return room;
 }
 
-// Dims that may not be negative: those of types and attributes, and what must fit.
-std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
-  std::set<Dim> dims;
-  auto insert = [&](const Dim& dim) {
+// Dims that may not be negative: those of types and attributes, and what must fit. `chunks` are the
+// sizes of the symbols that a `chunked` around has.
+void collect_dims(const Graph& graph, const std::map<std::string, Dim>& chunks,
+                  std::set<Dim>& dims) {
+  auto insert = [&](const Dim& given) {
+    Dim dim = given.substitute(chunks);
     if (!dim.is_constant() && !dim.overflowed()) dims.insert(dim);
   };
-  for (const Storage& storage : module.storage) std::ranges::for_each(storage.type.shape, insert);
   for (const Node& node : graph.nodes()) {
     for (const Type& type : node.types) std::ranges::for_each(type.shape, insert);
     std::ranges::for_each(room_left(graph, node), insert);
@@ -62,7 +64,24 @@ std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
         std::ranges::for_each(*list, insert);
       }
     }
+    if (node.body == nullptr) continue;
+    std::map<std::string, Dim> inner = chunks;
+    if (node.op == Op::chunked) {
+      inner[node.attrs.text("symbol")] =
+          Dim::min(node.attrs.integer("chunk"), node.attrs.dim("rows").substitute(chunks));
+    }
+    collect_dims(*node.body, inner, dims);
   }
+}
+
+std::vector<Dim> dims_of(const Module& module, const Graph& graph) {
+  std::set<Dim> dims;
+  for (const Storage& storage : module.storage) {
+    for (const Dim& dim : storage.type.shape) {
+      if (!dim.is_constant() && !dim.overflowed()) dims.insert(dim);
+    }
+  }
+  collect_dims(graph, {}, dims);
   return {dims.begin(), dims.end()};
 }
 
@@ -136,7 +155,8 @@ class Search {
       if (bounds.low <= bounds.high - offset) sizes.push_back(bounds.low + offset);
     }
     std::erase_if(sizes, [&](int64_t size) { return size < bounds.low || size > bounds.high; });
-    std::ranges::stable_partition(sizes, [](int64_t size) { return size > 1 && size % 2 == 1; });
+    std::stable_partition(sizes.begin(), sizes.end(),
+                          [](int64_t size) { return size > 1 && size % 2 == 1; });
     std::vector<int64_t> first = said(symbol);
     sizes.insert(sizes.begin(), first.begin(), first.end());
     return sizes;

@@ -26,10 +26,20 @@ struct Range {
 // Asks every use what range it needs and passes that back towards the inputs.
 class Ranges {
  public:
-  Ranges(const Graph& graph, const DimBinding& dims) : graph_(graph), dims_(dims) {
+  // `outputs` are the ranges that those outside ask of a body's outputs.
+  Ranges(const Graph& graph, DimBinding dims, const std::vector<Range>& outputs = {})
+      : graph_(graph), dims_(std::move(dims)) {
     for (const Node& node : graph.nodes()) needed_.emplace_back(node.types.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      Value value = graph.outputs[i].value;
+      needed_[value.node][value.result].narrow(outputs[i]);
+    }
     for (size_t i = graph.nodes().size(); i-- > 0;) {
       const Node& node = graph.nodes()[i];
+      if (node.body != nullptr) {
+        ask_body(node, needed_[i]);
+        continue;
+      }
       ask(node);
       if (node.types.size() == 1 && needed_[i][0].limited()) pass_back(node, needed_[i][0]);
     }
@@ -47,6 +57,18 @@ class Ranges {
   void need(const Node& node, size_t operand, Range range) {
     Value value = node.operands[operand];
     needed_[value.node][value.result].narrow(range);
+  }
+
+  void ask_body(const Node& node, const std::vector<Range>& results) {
+    DimBinding inside = dims_;
+    if (node.op == Op::chunked) {
+      inside[node.attrs.text("symbol")] =
+          std::min(node.attrs.integer("chunk"), node.attrs.dim("rows").evaluate(dims_).value_or(1));
+    }
+    Ranges body(*node.body, std::move(inside), results);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      need(node, i, body.of(node.body->inputs()[i]));
+    }
   }
 
   void ask(const Node& node) {
@@ -122,7 +144,7 @@ class Ranges {
   }
 
   const Graph& graph_;
-  const DimBinding& dims_;
+  DimBinding dims_;
   std::vector<std::vector<Range>> needed_;
 };
 

@@ -18,6 +18,7 @@ struct VerifyOptions {
   PassOptions pass;
   // Of the largest element of each float tensor; integers and bools are compared exactly.
   double tolerance = 1e-9;
+  OracleProgress progress = {};  // of every run
 };
 
 // The first thing that a pass changed although it must not.

@@ -15,7 +15,6 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 constexpr double kTolerance = 1e-9;
 
 uint64_t graph_count() {
@@ -90,15 +89,11 @@ int try_sizes(uint64_t seed) {
   return tried;
 }
 
-class EmptySizes : public testing::TestWithParam<uint64_t> {};
-
-TEST_P(EmptySizes, ChangeNothing) {
+TEST(EmptySizes, ChangeNothing) {
   int tried = 0;
-  for (uint64_t seed = GetParam(); seed < graph_count(); seed += kChunks) tried += try_sizes(seed);
+  for (uint64_t seed = 0; seed < graph_count(); ++seed) tried += try_sizes(seed);
   EXPECT_GT(tried, 0) << "no graph can be run with a size of 0";
 }
-
-INSTANTIATE_TEST_SUITE_P(Seeds, EmptySizes, testing::Range<uint64_t>(0, kChunks));
 
 }  // namespace
 }  // namespace weft

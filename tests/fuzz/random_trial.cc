@@ -15,6 +15,7 @@
 #include "passes/sample_inputs.h"
 #include "passes/verify_passes.h"
 #include "tests/fuzz/widen.h"
+#include "tests/support/fused_form.h"
 #include "tests/support/shrink.h"
 
 namespace weft {
@@ -118,6 +119,12 @@ class Runner {
     return evaluate(stage, other, ignored);
   }
 
+  // What another module makes of the same numbers is right from here on.
+  Outcome rebase(const std::string& stage, const Module& other) {
+    expected_.clear();
+    return evaluate(stage, other, expected_);
+  }
+
   // And makes the same of them.
   Outcome compare(const std::string& stage, const Module& other) const {
     Results results;
@@ -159,12 +166,43 @@ class Runner {
 };
 
 Outcome compare_pipeline(const Runner& runner, Module module, const std::string& stage,
-                         PassOptions pass) {
+                         PassOptions pass, std::vector<std::string> skip = {}) {
   PipelineOptions options;
   options.pass = std::move(pass);
+  options.skip = std::move(skip);
   auto records = run_pipeline(module, options);
   if (!records.ok()) return failed(stage, records.diagnostics());
   return runner.compare(stage, module);
+}
+
+Outcome check_fused(Module module, const Trial& trial) {
+  PipelineOptions options;
+  options.pass = trial.pass;
+  auto records = run_pipeline(module, options);
+  if (!records.ok()) return failed("fuse", records.diagnostics());
+  for (const Graph& graph : module.graphs) {
+    if (auto fault = fused_fault(module, graph)) return TrialFailure{"fuse", *fault};
+  }
+  return check_forms(module);
+}
+
+// Decomposing rounds constants to their types, so what comes after it is compared with what it
+// left.
+Outcome compare_around_decompose(Runner& runner, const Module& whole, const Trial& trial) {
+  const std::vector<std::string> for_device = {"arrange", "chunk", "fuse"};
+  std::vector<std::string> rounding = for_device;
+  rounding.push_back("decompose");
+  if (Outcome bad = compare_pipeline(runner, whole, kPipelineStage, trial.pass, rounding))
+    return bad;
+  Module decomposed = whole;
+  PipelineOptions options;
+  options.pass = trial.pass;
+  options.skip = for_device;
+  auto records = run_pipeline(decomposed, options);
+  if (!records.ok()) return failed(kPipelineStage, records.diagnostics());
+  if (Outcome bad = runner.rebase(kPipelineStage, decomposed)) return bad;
+  if (Outcome bad = compare_pipeline(runner, whole, kPipelineStage, trial.pass)) return bad;
+  return check_fused(whole, trial);
 }
 
 // As the types are, a decomposition runs.
@@ -202,7 +240,7 @@ Outcome try_unguarded(const Module& module, const Trial& trial) {
   if (Outcome bad = check_forms(*whole)) return bad;
   Runner runner(*whole, trial);
   if (Outcome bad = runner.run()) return bad;
-  if (Outcome bad = compare_pipeline(runner, *whole, kPipelineStage, trial.pass)) return bad;
+  if (Outcome bad = compare_around_decompose(runner, *whole, trial)) return bad;
   if (Outcome bad = check_decomposed(runner, *whole)) return bad;
   return compare_widened(widen(module), trial);
 }

@@ -28,6 +28,7 @@ Graph widened(const Module& module, const Graph& graph) {
     } else {
       Node copy = node;
       copy.attrs = widened(node.attrs);
+      if (node.body) copy.body = std::make_shared<const Graph>(widened(module, *node.body));
       Result<Value> value = result.append(std::move(copy), module.dims);
       WEFT_CHECK(value.ok(), "a wider graph is valid: " + render(value.diagnostics()));
     }

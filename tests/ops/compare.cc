@@ -58,16 +58,18 @@ std::string difference(const Tensor& actual, const Tensor& expected,
 }
 
 std::string difference(const TensorMap& actual, const TensorMap& expected, Device device,
-                       bool zero_sign) {
+                       bool zero_sign, DType narrowest) {
   if (actual.size() != expected.size()) {
     return cat(actual.size(), " outputs, expected ", expected.size());
   }
   for (const auto& [name, tensor] : expected) {
     auto found = actual.find(name);
     if (found == actual.end()) return cat("output ", name, " is missing");
+    Tolerance own = tolerance(device, tensor.dtype);
+    Tolerance coarsest = tolerance(device, narrowest);
+    if (is_float(tensor.dtype) && coarsest.relative > own.relative) own = coarsest;
     std::string what =
-        difference(found->second, tensor,
-                   {.tolerance = tolerance(device, tensor.dtype), .zero_sign = zero_sign});
+        difference(found->second, tensor, {.tolerance = own, .zero_sign = zero_sign});
     if (!what.empty()) return cat(name, ": ", what);
   }
   return "";

@@ -20,12 +20,14 @@ from reference import (
     make,
     optimizer,
     reduce,
+    region,
     rows,
     unary,
     view,
 )
 
-FAMILIES = (arithmetic, unary, cast, compare, reduce, rows, index, view, make, loss, optimizer)
+FAMILIES = (arithmetic, unary, cast, compare, reduce, rows, index, view, make, loss, optimizer,
+            region)
 
 
 def main():

@@ -128,6 +128,17 @@ TEST_P(OpMatrix, OracleAgreesWithNumPy) {
   });
 }
 
+DType narrowest_float(const Graph& graph) {
+  DType narrowest = DType::f64;
+  for (const Node& node : graph.nodes()) {
+    for (const Type& type : node.types) {
+      bool narrower = is_float(type.dtype) && type.dtype > narrowest;  // in order of precision
+      if (narrower) narrowest = type.dtype;
+    }
+  }
+  return narrowest;
+}
+
 // `rewritten` is `module` after passes: it must compute the same, or fail where it did.
 void expect_same(const Module& module, const Module& rewritten, const TensorMap& inputs,
                  std::string_view graph = "case") {
@@ -135,7 +146,9 @@ void expect_same(const Module& module, const Module& rewritten, const TensorMap&
   Result<TensorMap> after = run(rewritten, inputs, graph);
   ASSERT_EQ(before.ok(), after.ok()) << render(after.diagnostics()) << print(rewritten);
   if (!before.ok()) return;
-  EXPECT_EQ(difference(*after, *before, Device::rewritten), "") << print(rewritten);
+  DType narrowest = narrowest_float(*module.find_graph(graph));
+  EXPECT_EQ(difference(*after, *before, Device::rewritten, false, narrowest), "")
+      << print(rewritten);
 }
 
 void expect_pipeline_keeps(const Module& module, const TensorMap& inputs,
@@ -256,10 +269,13 @@ TEST_P(OpMatrix, NothingFlowsThroughZero) {
 TEST_P(OpMatrix, NoGradientIsAnError) {
   if (op().gradient != "none") return;
   for_each_case([&](const OpCase& c, const Module& module) {
+    if (!c.error.empty()) return;
     Result<WeightedLoss> loss = weighted_loss(module, c, {});
     ASSERT_TRUE(loss.ok()) << render(loss.diagnostics());
     const Node* node = nodes_of(module, GetParam()).front();
-    const std::string input = module.graphs.front().node(node->operands[0]).attrs.text("name");
+    const Node& operand = module.graphs.front().node(node->operands[0]);
+    if (!is_float(operand.types[0].dtype)) return;  // refused for that reason
+    const std::string input = operand.attrs.text("name");
     Result<TensorMap> gradients = loss->gradients({input});
     ASSERT_FALSE(gradients.ok());
     EXPECT_NE(render(gradients.diagnostics()).find(name(GetParam())), std::string::npos)

@@ -149,9 +149,14 @@ std::vector<Case> optimizer_cases() {
           {moments, "a, b, c", "adamw %p, %g, %m, %v, %lr, %step", inputs}};
 }
 
+std::vector<Case> region_cases() {
+  std::string body = "(%a = %x, %b = %x) {\n %s = softmax %a\n %t = mul %s, %b\n return %s, %t\n }";
+  return {{"%x: f64[5, 4]", "a, b", "region {kind = \"rows\"} " + body, {{"x", rows()}}}};
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (auto* family : {elementwise_cases, row_cases, index_cases, optimizer_cases}) {
+  for (auto* family : {elementwise_cases, row_cases, index_cases, optimizer_cases, region_cases}) {
     for (Case& one : family()) all.push_back(std::move(one));
   }
   return all;
@@ -195,6 +200,30 @@ TEST(Decompose, EveryCompositeHasACase) {
     bool has_case = covered.count(std::string(op.name)) > 0;
     EXPECT_TRUE(has_case || !op.composite()) << op.name << " has no case";
   }
+}
+
+// What stays, because it has no decomposition, still has a body without composites.
+TEST(Decompose, LooksIntoBodies) {
+  Module module = must_parse(R"(graph @f(%x: f64[N, 4]) -> (y) {
+  %y = chunked {symbol = "R", rows = N, chunk = 2, sliced_in = [1], sliced_out = [1]} (%x = %x) {
+    %y = region {kind = "rows"} (%x = %x) {
+      %y = softmax %x
+      return %y
+    }
+    return %y
+  }
+  return %y
+})");
+  TensorMap inputs = {{"x", rows()}};
+  TensorMap expected = must_run(module, "f", inputs).outputs;
+  ASSERT_TRUE(decompose(module, {}).value());
+  const Graph& graph = module.graphs[0];
+  ASSERT_EQ(graph.nodes().size(), 2u) << print(module);
+  for (const Node& node : graph[1].body->nodes()) {
+    EXPECT_FALSE(info(node.op).composite()) << name(node.op) << " is left";
+  }
+  EXPECT_TRUE(verify(module).ok());
+  expect_near(must_run(module, "f", inputs).outputs["y"], expected["y"], 1e-12, "y");
 }
 
 TEST(Decompose, OutOfRangeTargetsStayErrors) {

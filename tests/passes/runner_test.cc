@@ -36,14 +36,25 @@ std::vector<std::string> names_seen(const PipelineOptions& given) {
 }
 
 TEST(Runner, RunsThePipelineInOrder) {
-  std::vector<std::string> expected = {"input", "simplify changed", "autodiff", "simplify"};
+  std::vector<std::string> expected = {
+      "input",     "simplify changed",    "autodiff", "simplify", "flatten-optimizer",
+      "decompose", "simplify-primitives", "arrange",  "chunk",    "fuse changed"};
   EXPECT_EQ(names_seen({}), expected);
 }
 
 TEST(Runner, SkipsEveryRowOfAName) {
   PipelineOptions options;
   options.skip = {"simplify"};
-  std::vector<std::string> expected = {"input", "simplify skipped", "autodiff", "simplify skipped"};
+  std::vector<std::string> expected = {"input",
+                                       "simplify skipped",
+                                       "autodiff",
+                                       "simplify skipped",
+                                       "flatten-optimizer",
+                                       "decompose",
+                                       "simplify-primitives changed",
+                                       "arrange",
+                                       "chunk",
+                                       "fuse changed"};
   EXPECT_EQ(names_seen(options), expected);
 }
 
@@ -67,7 +78,9 @@ TEST(Runner, SuggestsThePassThatWasMeant) {
   options.stop_after = "nothing at all";
   records = run_pipeline(module, options);
   ASSERT_FALSE(records.ok());
-  EXPECT_EQ(records.diagnostics()[0].hint, "passes: simplify autodiff");
+  EXPECT_EQ(records.diagnostics()[0].hint,
+            "passes: simplify autodiff flatten-optimizer decompose simplify-primitives arrange "
+            "chunk fuse");
 }
 
 TEST(Runner, StopsWhenTheCallerSaysSo) {

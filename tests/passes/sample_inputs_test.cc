@@ -6,19 +6,15 @@
 
 #include <algorithm>
 
-#include "ir/text/text.h"
+#include "tests/support/must_parse.h"
 
 namespace weft {
 namespace {
 
-Module parsed(const std::string& text) {
-  Result<Module> module = parse("test.weft", text);
-  EXPECT_TRUE(module.ok()) << render(module.diagnostics());
-  return std::move(module).value();
-}
+using test::must_parse;
 
 DimBinding dims_of(const std::string& text, const DimBinding& given = {}) {
-  Module module = parsed(text);
+  Module module = must_parse(text);
   Result<DimBinding> dims = sample_dims(module, module.graphs[0], given);
   EXPECT_TRUE(dims.ok()) << render(dims.diagnostics());
   return std::move(dims).value();
@@ -67,7 +63,7 @@ TEST(SampleDims, MakesRoomForSlicesAndTopK) {
 }
 
 TEST(SampleDims, SaysWhenThereIsNoChoice) {
-  Module module = parsed(R"(dim B in 3..3
+  Module module = must_parse(R"(dim B in 3..3
 graph @g(%x: f32[B]) -> (y) {
   %y = exp %x
   return %y
@@ -78,7 +74,7 @@ graph @g(%x: f32[B]) -> (y) {
 }
 
 TEST(SampleInputs, IntegersFitTheirUse) {
-  Module module = parsed(R"(graph @g(%rows: f32[9, 4], %i: i32[T], %t: i64[7], %start: i32[],
+  Module module = must_parse(R"(graph @g(%rows: f32[9, 4], %i: i32[T], %t: i64[7], %start: i32[],
     %step: i32[], %lengths: i32[B], %free: i32[20], %flag: bool[50], %half: f16[30]) -> (a, b, c, d, e) {
   %places = iota {shape = [6]}
   %moved = add %places, %start
@@ -116,9 +112,36 @@ TEST(SampleInputs, IntegersFitTheirUse) {
   }
 }
 
+// What a body asks of its inputs is asked of the operands.
+TEST(SampleInputs, FitUsesInsideBodies) {
+  Module module = must_parse(R"(graph @g(%rows: f32[3, 4], %i: i32[N], %n: f32[N]) -> (y) {
+  %v, %j = region {kind = "map"} (%i = %i) {
+    %j = add %i, 2
+    return %i, %j
+  }
+  %y = chunked {symbol = "R", rows = N, chunk = 2, sliced_in = [0, 1, 1], sliced_out = [1]} (%rows = %rows, %j = %j, %n = %n) {
+    %last = slice %n {starts = [R - 1], limits = [R]}
+    %g = gather %rows, %j
+    return %g
+  }
+  return %y
+})");
+  const Graph& graph = module.graphs[0];
+  Result<DimBinding> dims = sample_dims(module, graph, {});
+  ASSERT_TRUE(dims.ok()) << render(dims.diagnostics());
+  EXPECT_FALSE(dims->contains("R"));
+  EXPECT_GE(dims->at("N"), 1);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Result<TensorMap> inputs = sample_inputs(module, graph, *dims, seed);
+    ASSERT_TRUE(inputs.ok()) << render(inputs.diagnostics());
+    Result<OracleResult> result = run_oracle(module, graph, *inputs, {}, *dims);
+    EXPECT_TRUE(result.ok()) << render(result.diagnostics());
+  }
+}
+
 TEST(SampleInputs, SameSeedSameNumbers) {
   Module module =
-      parsed("graph @g(%x: f32[B], %z: f32[B]) -> (y) {\n  %y = add %x, %z\n  return %y\n}\n");
+      must_parse("graph @g(%x: f32[B], %z: f32[B]) -> (y) {\n  %y = add %x, %z\n  return %y\n}\n");
   auto numbers = [&](uint64_t seed) {
     Result<TensorMap> inputs = sample_inputs(module, module.graphs[0], {{"B", 4}}, seed);
     return std::pair(inputs->at("x").reals, inputs->at("z").reals);
@@ -129,7 +152,7 @@ TEST(SampleInputs, SameSeedSameNumbers) {
 }
 
 TEST(SampleInputs, SaysWhenNoIndexIsInRange) {
-  Module module = parsed(R"(graph @g(%rows: f32[N, 4], %i: i32[3]) -> (y) {
+  Module module = must_parse(R"(graph @g(%rows: f32[N, 4], %i: i32[3]) -> (y) {
   %y = gather %rows, %i
   return %y
 })");
@@ -139,7 +162,7 @@ TEST(SampleInputs, SaysWhenNoIndexIsInRange) {
 }
 
 TEST(SampleInputs, RefusesWhatDoesNotFitInMemory) {
-  Module module = parsed("graph @g(%x: f32[B, B]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
+  Module module = must_parse("graph @g(%x: f32[B, B]) -> (y) {\n  %y = exp %x\n  return %y\n}\n");
   EXPECT_FALSE(sample_inputs(module, module.graphs[0], {{"B", 2000000000}}, 0).ok());
 }
 

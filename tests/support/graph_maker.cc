@@ -69,14 +69,15 @@ void GraphMaker::decorate(Node& node) {
 }
 
 Value GraphMaker::append(Op op, std::vector<Value> operands, Attrs attrs,
-                         std::optional<double> bound) {
+                         std::optional<double> bound, std::shared_ptr<const Graph> body) {
   Node node;
   node.op = op;
   node.operands = std::move(operands);
   node.attrs = std::move(attrs);
+  node.body = std::move(body);
   decorate(node);
   // Names for all results or for none, so that both kinds occur with several results.
-  const size_t results = info(op).results.size();
+  const size_t results = node.body ? node.body->outputs.size() : info(op).results.size();
   for (size_t i = 1; !node.names.empty() && i < results; ++i) {
     node.names.push_back(cat(node.names[0], "_", i));
   }
@@ -101,6 +102,14 @@ Value GraphMaker::emit_final(Op op, std::vector<Value> operands, Attrs attrs) {
   constexpr double kLarge = 1e6;
   return loss_ ? append(op, std::move(operands), std::move(attrs), kLarge)
                : emit(op, std::move(operands), std::move(attrs), kLarge);
+}
+
+Value GraphMaker::emit_body(Op op, std::vector<Value> operands, Attrs attrs, Graph body,
+                            double bound) {
+  Value value = append(op, std::move(operands), std::move(attrs), bound,
+                       std::make_shared<const Graph>(std::move(body)));
+  for (uint32_t i = 0; !loss_ && i < graph_.node(value).types.size(); ++i) keep({value.node, i});
+  return value;
 }
 
 Value GraphMaker::emit_private(Op op, std::vector<Value> operands, Attrs attrs) {

@@ -66,6 +66,8 @@ class GraphMaker {
              std::optional<double> bound = {});
   // The same for results that nobody may differentiate: in a graph with a loss they end here.
   Value emit_final(Op op, std::vector<Value> operands, Attrs attrs);
+  // The same for a node with a body, none of which has a gradient.
+  Value emit_body(Op op, std::vector<Value> operands, Attrs attrs, Graph body, double bound);
   // The same for a value that only its maker may use, such as one with infinities.
   Value emit_private(Op op, std::vector<Value> operands, Attrs attrs = {});
 
@@ -106,7 +108,8 @@ class GraphMaker {
   void keep(Value value);
   Fact fact_of(const Node& node, std::optional<double> bound) const;
   void decorate(Node& node);
-  Value append(Op op, std::vector<Value> operands, Attrs attrs, std::optional<double> bound);
+  Value append(Op op, std::vector<Value> operands, Attrs attrs, std::optional<double> bound,
+               std::shared_ptr<const Graph> body = nullptr);
   Value real_leaf(Type type);
   Value constant_of(Type type);
   std::optional<Value> find(const std::vector<Value>& choices);

@@ -93,7 +93,7 @@ class Copier {
 Graph plain(const Module& module, const Graph& graph) {
   Graph copy(graph.name());
   for (const Node& node : graph.nodes()) {
-    Node bare{node.op, node.operands, node.attrs, {}, {}, {}, {}, 0};
+    Node bare{node.op, node.operands, node.attrs, {}, {}, {}, {}, 0, node.body};
     if (node.op == Op::input) {
       copy.add_input(node.attrs.text("name"), node.types[0]);
     } else if (node.op == Op::param) {

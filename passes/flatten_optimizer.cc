@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/flatten_optimizer.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ir/graph/rebuild.h"
+
+namespace weft {
+namespace {
+
+// Steps that can be one: results are updates of what the operands read, and nothing else.
+struct Group {
+  std::vector<uint32_t> steps;
+  std::vector<Value> gradients;  // one per step, before the common factor
+  std::optional<Value> factor;   // a scalar that multiplies all gradients: clipping
+};
+
+// The operand that result r of a step replaces: the gradient has no result.
+size_t stored_operand(size_t result) { return result == 0 ? 0 : result + 1; }
+
+class Finder {
+ public:
+  explicit Finder(const Graph& graph) : graph_(graph), uses_(count_uses(graph)) {
+    for (const Update& update : graph.updates) targets_[update.value].insert(update.target);
+  }
+
+  std::vector<Group> run() const {
+    std::vector<Group> groups;
+    for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (!info(graph_[i].op).has(kOptimizer) || !can_be_flat(i)) continue;
+      auto fits = [&](const Group& group) { return alike(group.steps[0], i); };
+      auto found = std::ranges::find_if(groups, fits);
+      if (found == groups.end()) found = groups.insert(groups.end(), Group{});
+      found->steps.push_back(i);
+    }
+    std::erase_if(groups, [](const Group& group) { return group.steps.size() < 2; });
+    for (Group& group : groups) find_factor(group);
+    return groups;
+  }
+
+ private:
+  bool can_be_flat(uint32_t index) const {
+    const Node& step = graph_[index];
+    for (const Dim& dim : step.types[0].shape) {
+      if (!dim.is_constant()) return false;
+    }
+    for (uint32_t r = 0; r < step.types.size(); ++r) {
+      const Node& stored = graph_.node(step.operands[stored_operand(r)]);
+      auto target = targets_.find({index, r});
+      if (stored.op != Op::param || target == targets_.end()) return false;
+      if (uses_[index][r] != 1 || !target->second.contains(stored.attrs.text("name"))) return false;
+    }
+    return true;
+  }
+
+  bool alike(uint32_t a, uint32_t b) const {
+    const Node& x = graph_[a];
+    const Node& y = graph_[b];
+    if (x.op != y.op || !(x.attrs == y.attrs)) return false;
+    for (size_t i = 0; i < x.operands.size(); ++i) {
+      const bool shared = i > x.types.size();  // learning rate, step
+      if (shared ? x.operands[i] != y.operands[i]
+                 : graph_.type(x.operands[i]).dtype != graph_.type(y.operands[i]).dtype) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // gradient = other * factor; returns other.
+  std::optional<Value> without(Value gradient, Value factor) const {
+    const Node& node = graph_.node(gradient);
+    if (node.op != Op::mul) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      const Value other = node.operands[1 - i];
+      if (node.operands[i] == factor && graph_.type(other) == graph_.type(gradient)) return other;
+    }
+    return std::nullopt;
+  }
+
+  void find_factor(Group& group) const {
+    for (uint32_t step : group.steps) group.gradients.push_back(graph_[step].operands[1]);
+    const Node& first = graph_.node(group.gradients[0]);
+    if (first.op != Op::mul) return;
+    for (Value factor : first.operands) {
+      if (graph_.type(factor).rank() != 0) continue;
+      std::vector<Value> plain;
+      for (Value gradient : group.gradients) {
+        if (auto other = without(gradient, factor)) plain.push_back(*other);
+      }
+      if (plain.size() != group.gradients.size()) continue;
+      group.gradients = std::move(plain);
+      group.factor = factor;
+      return;
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<std::vector<uint32_t>> uses_;
+  std::map<Value, std::set<std::string>> targets_;
+};
+
+Value flat(Emitter& b, const std::vector<Value>& values) {
+  std::vector<Value> parts;
+  for (Value value : values) parts.push_back(b.reshape_to(value, {element_count(b.shape(value))}));
+  return b.emit(Op::concat, std::move(parts), {{"axis", int64_t{0}}});
+}
+
+class Flattener {
+ public:
+  Flattener(const Module& module, const Graph& graph, std::vector<Group> groups)
+      : module_(module), graph_(graph), groups_(std::move(groups)) {}
+
+  Graph run() {
+    Graph result = rebuild(module_, graph_,
+                           [&](Emitter& b, const Node& node, const std::vector<Value>& operands) {
+                             return replace(b, node, operands);
+                           });
+    Emitter b(module_, result);
+    for (const Group& group : groups_) emit_step(b, group);
+    for (Update& update : result.updates) {
+      if (auto value = updated_.find(update.target); value != updated_.end()) {
+        update.value = value->second;
+      }
+    }
+    return rebuild(module_, result);  // merges the flat gradients of norm and step, drops the rest
+  }
+
+ private:
+  // A step's new operands are remembered; what it read stands in for its results until the end.
+  std::optional<std::vector<Value>> replace(Emitter& b, const Node& node,
+                                            const std::vector<Value>& operands) {
+    const auto index = static_cast<uint32_t>(&node - graph_.nodes().data());
+    for (const Group& group : groups_) {
+      if (std::ranges::find(group.steps, index) != group.steps.end()) {
+        operands_[index] = operands;
+        std::vector<Value> stand_ins;
+        for (size_t r = 0; r < node.types.size(); ++r) {
+          stand_ins.push_back(operands[stored_operand(r)]);
+        }
+        return stand_ins;
+      }
+      if (node.op == Op::global_norm) {
+        if (auto norm = norm_of(b, group, node, operands)) return {{*norm}};
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The norm of a group's gradients, in the group's order.
+  std::optional<Value> norm_of(Emitter& b, const Group& group, const Node& node,
+                               const std::vector<Value>& operands) const {
+    std::map<Value, Value> now;
+    for (size_t i = 0; i < operands.size(); ++i) now[node.operands[i]] = operands[i];
+    if (now.size() != group.gradients.size() || operands.size() != now.size()) return std::nullopt;
+    std::vector<Value> ordered;
+    for (Value gradient : group.gradients) {
+      auto found = now.find(gradient);
+      if (found == now.end()) return std::nullopt;
+      ordered.push_back(found->second);
+    }
+    const Value norm = b.global_norm({flat(b, ordered)});
+    return b.type(norm) == node.types[0] ? std::optional(norm) : std::nullopt;
+  }
+
+  void emit_step(Emitter& b, const Group& group) {
+    const Node& first = graph_[group.steps[0]];
+    const size_t stored = first.types.size();
+    Provenance origin;
+    for (uint32_t step : group.steps) origin = unite(origin, graph_[step].origin);
+    b.set_origin(origin, first.loc);
+    std::vector<Value> operands;
+    for (size_t k = 0; k <= stored; ++k) {
+      std::vector<Value> parts;
+      for (uint32_t step : group.steps) {
+        const Value operand = operands_.at(step)[k];
+        parts.push_back(k == 1 && group.factor ? unscaled(b.graph(), operand, group, step)
+                                               : operand);
+      }
+      operands.push_back(flat(b, parts));
+      if (k == 1 && group.factor) operands[1] = b.mul({operands[1], factor_of(b.graph(), group)});
+    }
+    const std::vector<Value>& any = operands_.at(group.steps[0]);
+    operands.insert(operands.end(), any.begin() + static_cast<std::ptrdiff_t>(stored) + 1,
+                    any.end());
+    const Value flat_step = b.emit(first.op, std::move(operands), first.attrs);
+    emit_updates(b, group, flat_step.node);
+  }
+
+  // Which operand of a step's `mul` is the common factor.
+  size_t factor_at(const Group& group, uint32_t step) const {
+    return graph_.node(graph_[step].operands[1]).operands[0] == *group.factor ? 0 : 1;
+  }
+  Value unscaled(const Graph& now, Value gradient, const Group& group, uint32_t step) const {
+    return now.node(gradient).operands[1 - factor_at(group, step)];
+  }
+  Value factor_of(const Graph& now, const Group& group) const {
+    const Value gradient = operands_.at(group.steps[0])[1];
+    return now.node(gradient).operands[factor_at(group, group.steps[0])];
+  }
+
+  void emit_updates(Emitter& b, const Group& group, uint32_t step_node) {
+    Dim start = 0;
+    for (uint32_t step : group.steps) {
+      const Shape shape = graph_[step].types[0].shape;
+      const Dim end = start + element_count(shape);
+      for (uint32_t r = 0; r < graph_[step].types.size(); ++r) {
+        const Value part =
+            b.slice({{step_node, r}}, {{"starts", Shape{start}}, {"limits", Shape{end}}});
+        const Node& stored = graph_.node(graph_[step].operands[stored_operand(r)]);
+        updated_[stored.attrs.text("name")] = b.reshape_to(part, shape);
+      }
+      start = end;
+    }
+  }
+
+  const Module& module_;
+  const Graph& graph_;
+  const std::vector<Group> groups_;
+  std::map<uint32_t, std::vector<Value>> operands_;  // of each step, in the new graph
+  std::map<std::string, Value> updated_;
+};
+
+}  // namespace
+
+Result<bool> flatten_optimizer(Module& module, const PassOptions&) {
+  bool changed = false;
+  for (Graph& graph : module.graphs) {
+    std::vector<Group> groups = Finder(graph).run();
+    if (groups.empty()) continue;
+    graph = Flattener(module, graph, std::move(groups)).run();
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/lower.h"
+
+#include "ir/support/check.h"
+#include "ir/tile/expand.h"
+#include "passes/lower_kinds.h"
+
+namespace weft {
+namespace {
+
+using lowering::Region;
+using lowering::TracedRegion;
+
+// By `kind` of the op table.
+TracedRegion lower_kind(const Region& region, const std::string& kind, const std::string& name) {
+  struct Row {
+    std::string_view kind;
+    TracedRegion (*lower)(const Region&, const std::string&);
+  };
+  static constexpr Row kKinds[] = {
+      {"map", lowering::lower_map},       {"rows", lowering::lower_rows},
+      {"matmul", lowering::lower_matmul}, {"scatter", lowering::lower_scatter},
+      {"scan", lowering::lower_scan},     {"top_k", lowering::lower_top_k},
+  };
+  for (const Row& row : kKinds) {
+    if (row.kind == kind) return row.lower(region, name);
+  }
+  WEFT_CHECK(false, "a region of a known kind: " + kind);
+  return {};
+}
+
+// A program whose parts of sums cross programs becomes two, with the parts in a workspace between.
+void append(LoweredRegion& region, const lowering::Traced& traced) {
+  using Bound = LoweredRegion::Bound;
+  tile::Expanded expanded = tile::expand_accumulate(traced.program);
+  std::vector<Bound> main = traced.buffers;
+  std::vector<Bound> finish(expanded.partials.size() * 2);
+  for (tile::Partial& partial : expanded.partials) {
+    const Bound workspace{Bound::workspace, static_cast<uint32_t>(region.workspaces.size())};
+    region.workspaces.push_back({std::move(partial.name), partial.dtype, partial.elements});
+    finish[partial.finish_in] = workspace;
+    finish[partial.finish_out] = traced.buffers[partial.result];
+    main[partial.main] = workspace;
+  }
+  for (size_t i = 0; i < expanded.programs.size(); ++i) {
+    WEFT_CHECK(expanded.programs[i].buffers.size() == (i == 0 ? main : finish).size(),
+               "every buffer of a program stands for something");
+    region.programs.push_back(std::move(expanded.programs[i]));
+    region.buffers.push_back(i == 0 ? main : finish);
+  }
+}
+
+}  // namespace
+
+Result<LoweredRegion> lower_region(const Module& module, const Graph& graph, uint32_t node,
+                                   const DeviceTraits& device) {
+  const Node& region_node = graph[node];
+  WEFT_CHECK(region_node.op == Op::region, "lower_region() of a region");
+  const std::string& kind = region_node.attrs.text("kind");
+  std::string name = region_node.names.empty() ? "" : region_node.names[0];
+  CheckContext context("lowering of a region of kind " + kind + " (" + name + ")");
+  if (name.empty()) name = std::to_string(node);
+
+  Region region{module, graph, node, device, {}};
+  for (Value operand : region_node.operands) {
+    region.operands.push_back(view_of(graph, operand, module.dims));
+  }
+  TracedRegion traced = lower_kind(region, kind, kind + "_" + name);
+  LoweredRegion result;
+  result.copy_program = traced.copy_program;
+  for (const lowering::Traced& program : traced.programs) append(result, program);
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Lowering: a region of the fused graph as Tile programs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph/module.h"
+#include "ir/tile/program.h"
+
+namespace weft {
+
+// What lowering may know of the device that the programs are for: defaults of knobs follow from it.
+struct DeviceTraits {
+  int64_t vector_bytes = 32;
+  int64_t l1_bytes = 32 << 10;
+  int64_t l2_bytes = 512 << 10;
+};
+
+// A region's programs, to be launched in order, and what each of their buffers stands for.
+struct LoweredRegion {
+  struct Bound {
+    enum class Kind : uint8_t { operand, result, workspace };
+    using enum Kind;
+    Kind kind = operand;
+    uint32_t index = 0;  // into the node's operands or results, or `workspaces`
+  };
+  struct Workspace {
+    std::string name;
+    DType dtype = DType::f32;
+    Dim elements;
+  };
+  std::vector<tile::Program> programs;
+  std::vector<std::vector<Bound>> buffers;  // [program][buffer of the program]
+  std::vector<Workspace> workspaces;
+  // The program that copies operand 0 into result 0 and does nothing else: not needed where the
+  // result takes the operand's place.
+  std::optional<uint32_t> copy_program;
+};
+
+// Lowers one `region` node. An operand that is a view (passes/views.h) is read through its strides
+// from its base's buffer: the launch adds View::offset. Results are row-major.
+Result<LoweredRegion> lower_region(const Module& module, const Graph& graph, uint32_t node,
+                                   const DeviceTraits& device);
+
+}  // namespace weft

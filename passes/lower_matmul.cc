@@ -1,0 +1,220 @@
+// Regions of kind matmul: products with what comes before and after them.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/support/check.h"
+#include "passes/lower_kinds.h"
+#include "passes/lower_matmul_jobs.h"
+
+namespace weft::lowering {
+namespace {
+
+using tile::Extent;
+
+constexpr int64_t kBlockM = 96;
+constexpr int64_t kBlockN = 256;
+constexpr int64_t kBlockK = 512;
+
+class Matmul {
+ public:
+  Matmul(Tracer& t, const MatmulJob& job) : t_(t), job_(job), body_(t.region().body()) {
+    shape_ = t.region().shape(job.chains[0].sum);
+    for (size_t i = 0; i < shape_.size(); ++i) {
+      const bool batch = i + 2 < shape_.size();
+      const Role role = batch ? Role::batch : i + 2 == shape_.size() ? Role::left : Role::right;
+      at_.push_back(t.space().direction(shape_[i], role));
+      if (batch) batches_ = t.space().direction_count();
+    }
+    uint32_t part = 0;
+    for (const MatmulChain& chain : job.chains) {
+      for (uint32_t matmul : chain.matmuls) {
+        const Dim depth = t.region().shape(body_[matmul].operands[0]).back();
+        inner_.push_back({matmul, t.space().direction(depth, Role::inner, part), {}});
+        ++part;
+      }
+    }
+  }
+
+  void trace() {
+    for (uint32_t result : job_.results) find_column(result);
+    add_all_axes();
+    for (ColumnReduction& column : columns_) column.kept = tile_axes(t_, right_);
+    std::vector<ValueId> carried;
+    for (AxisId axis : looped_) {
+      std::vector<tile::Carry> carries = begin_columns(t_, columns_);
+      for (size_t i = 0; i < carried.size(); ++i) carries[i].init = carried[i];
+      carried = t_.begin_loop(axis, std::move(carries));
+    }
+    for (const MatmulChain& chain : job_.chains) t_.give(chain.sum, accumulate(chain));
+    store_results();
+    std::vector<AxisId> rows = batch_;
+    rows.insert(rows.end(), left_.begin(), left_.end());
+    std::vector<ValueId> sums = add_columns(t_, columns_, carried, rows);
+    for (size_t i = 0; i < looped_.size(); ++i) sums = t_.end_loop(std::move(sums));
+    finish_columns(sums, rows);
+    decide_roles();
+  }
+
+ private:
+  struct Inner {
+    uint32_t matmul = 0;
+    Index at;
+    std::vector<AxisId> axes;
+  };
+
+  void find_column(uint32_t result) {
+    const Value value = body_.outputs[result].value;
+    const Value base = without_views(t_.region(), value);
+    const Node& node = body_.node(base);
+    if (!info(node.op).has(kReduction)) return;
+    ColumnReduction column;
+    column.result = result;
+    column.node = &node;
+    column.in = coordinates(t_.region().shape(node.operands[0]));
+    column.out = after_views(t_, value, after_reduction(node, column.in));
+    columns_.push_back(std::move(column));
+  }
+
+  Coordinates coordinates(const Shape& shape) const {
+    WEFT_CHECK(shape == shape_,
+               "what follows a matmul has its shape: " + str(shape) + " after " + str(shape_));
+    return at_;
+  }
+
+  void add_all_axes() {
+    const std::vector<Space::Group> left = t_.space().groups(Role::left);
+    const std::vector<Space::Group> right = t_.space().groups(Role::right);
+    batch_ = add_axes(t_, t_.space().groups(Role::batch), "b", Extent::by(1));
+    if (!left.empty())
+      left_ = add_axes(t_, left, "m", knob_for(t_, "BM", kBlockM, left.back().dim));
+    if (!right.empty()) {
+      right_ = add_axes(t_, right, "n", knob_for(t_, "BN", kBlockN, right.back().dim));
+    }
+    for (uint32_t part = 0; part < inner_.size(); ++part) {
+      const std::string number = inner_.size() == 1 ? "" : std::to_string(part);
+      const std::vector<Space::Group> inner = t_.space().groups(Role::inner, part);
+      if (inner.empty()) continue;
+      const Extent depth = knob_for(t_, "BK" + number, kBlockK, inner.back().dim);
+      inner_[part].axes = add_axes(t_, inner, "k" + number, depth);
+    }
+    std::vector<AxisId> rows = batch_;
+    rows.insert(rows.end(), left_.begin(), left_.end());
+    if (!columns_.empty() && !rows.empty()) {
+      // Partial sums cross programs along one axis; the programs walk the others.
+      looped_.assign(rows.begin(), rows.end() - 1);
+      add_to_grid(t_, right_);
+      add_to_grid(t_, {rows.back()});
+    } else {
+      add_to_grid(t_, batch_);
+      add_to_grid(t_, right_);
+      add_to_grid(t_, left_);
+    }
+  }
+
+  Coordinates operand_at(Value operand, const Index& row, const Index& column) const {
+    const Shape shape = t_.region().shape(operand);
+    Coordinates at(at_.begin(), at_.end() - 2);
+    at.push_back(row);
+    at.push_back(column);
+    Coordinates result;
+    const size_t fresh = at.size() - shape.size();
+    for (size_t i = 0; i < shape.size(); ++i) {
+      result.push_back(shape[i].is_constant(1) ? Index() : at[fresh + i]);
+    }
+    return result;
+  }
+
+  ValueId accumulate(const MatmulChain& chain) {
+    const DType dtype = t_.region().dtype(chain.sum);
+    std::vector<AxisId> axes = tile_axes(t_, left_);
+    const std::vector<AxisId> right = tile_axes(t_, right_);
+    axes.insert(axes.end(), right.begin(), right.end());
+    ValueId sum = t_.b().constant(0, dtype);
+    for (uint32_t matmul : chain.matmuls) sum = add_product(matmul, sum, axes);
+    return sum;
+  }
+
+  ValueId add_product(uint32_t matmul, ValueId sum, const std::vector<AxisId>& axes) {
+    const Inner& inner = *std::ranges::find(inner_, matmul, &Inner::matmul);
+    const Node& node = body_[matmul];
+    for (AxisId axis : inner.axes) sum = t_.begin_loop(axis, {{sum, axes, {}}})[0];
+    std::vector<AxisId> left_axes = tile_axes(t_, left_);
+    std::vector<AxisId> right_axes = tile_axes(t_, right_);
+    if (!inner.axes.empty()) {
+      left_axes.push_back(inner.axes.back());
+      right_axes.push_back(inner.axes.back());
+    }
+    ValueId a = t_.at(node.operands[0], operand_at(node.operands[0], at_.end()[-2], inner.at));
+    ValueId b = t_.at(node.operands[1], operand_at(node.operands[1], inner.at, at_.back()));
+    operands_.emplace_back(a, b);
+    a = t_.with_axes(a, left_axes);
+    b = t_.with_axes(b, right_axes);
+    sum = inner.axes.empty() ? t_.b().map(Op::add, {sum, t_.b().map(Op::mul, {a, b})})
+                             : t_.b().dot(inner.axes.back(), a, b, sum);
+    for (size_t i = 0; i < inner.axes.size(); ++i) sum = t_.end_loop({sum})[0];
+    return sum;
+  }
+
+  void store_results() {
+    for (uint32_t result : job_.results) {
+      if (std::ranges::count(columns_, result, &ColumnReduction::result) > 0) continue;
+      const Value value = body_.outputs[result].value;
+      const Value base = without_views(t_.region(), value);
+      const Coordinates at = coordinates(t_.region().shape(base));
+      t_.store(result, after_views(t_, value, at), t_.at(base, at));
+    }
+  }
+
+  void finish_columns(const std::vector<ValueId>& sums, const std::vector<AxisId>& rows) {
+    if (!rows.empty()) {
+      accumulate_columns(t_, columns_, sums, rows.back());
+      return;
+    }
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      t_.store(columns_[i].result, columns_[i].out, sums[i]);
+    }
+  }
+
+  // A batch axis that only one operand has belongs to that side; it may then be joined with m or n.
+  void decide_roles() {
+    for (size_t direction = 0; direction < batches_; ++direction) {
+      if (t_.space().role(direction) != Role::batch) continue;
+      bool left = false;
+      bool right = false;
+      for (AxisId axis : t_.space().axes_of(direction)) {
+        for (auto [a, b] : operands_) {
+          left = left || t_.depends(a, axis);
+          right = right || t_.depends(b, axis);
+        }
+      }
+      if (!right) t_.space().set_role(direction, Role::left);
+      if (!left && right && columns_.empty()) t_.space().set_role(direction, Role::right);
+    }
+  }
+
+  Tracer& t_;
+  const MatmulJob& job_;
+  const Graph& body_;
+  Shape shape_;
+  Coordinates at_;      // of the products' shape
+  size_t batches_ = 0;  // directions 0 .. batches_-1 are batches
+  std::vector<Inner> inner_;
+  std::vector<AxisId> batch_, left_, right_, looped_;
+  std::vector<ColumnReduction> columns_;
+  std::vector<std::pair<ValueId, ValueId>> operands_;
+};
+
+}  // namespace
+
+TracedRegion lower_matmul(const Region& region, const std::string& name) {
+  TracedRegion result;
+  const std::vector<MatmulJob> jobs = find_matmul_jobs(region);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const std::string own = jobs.size() == 1 ? name : name + "_" + std::to_string(i);
+    auto trace = [&](Tracer& t) { Matmul(t, jobs[i]).trace(); };
+    result.programs.push_back(trace_program(region, own, trace));
+  }
+  return result;
+}
+
+}  // namespace weft::lowering
