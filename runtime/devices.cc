@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "ir/oracle/oracle.h"
+#include "runtime/cpu/features.h"
 
 namespace weft {
 namespace {
@@ -23,13 +24,10 @@ std::string cpu_model() {
 
 std::vector<std::string> cpu_features() {
   std::vector<std::string> features;
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) features.emplace_back("avx2");
-  if (__builtin_cpu_supports("fma")) features.emplace_back("fma");
-  if (__builtin_cpu_supports("avx512f")) features.emplace_back("avx512f");
-  if (__builtin_cpu_supports("avx512bw")) features.emplace_back("avx512bw");
-  if (__builtin_cpu_supports("avx512vnni")) features.emplace_back("avx512vnni");
-#elif defined(__aarch64__)
+  for (std::string_view feature : known_cpu_features()) {
+    if (host_has_cpu_feature(feature)) features.emplace_back(feature);
+  }
+#if defined(__aarch64__)
   features.emplace_back("neon");
 #endif
   return features;

@@ -113,7 +113,7 @@ class HeaderReader {
   size_t at_ = 0;
 };
 
-// Where the header's text lies.
+// Where a part of the file lies.
 struct Span {
   uint64_t offset = 0;
   uint64_t bytes = 0;
@@ -151,6 +151,35 @@ Result<DType> find_dtype(const InputFile& file, const std::string& descr) {
       .hint("convert it in Python: numpy.save(path, x.astype('<f4'))");
 }
 
+// What the header promises, and where the data begin.
+struct Description {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  bool fortran_order = false;
+  Span data;
+};
+
+Result<Description> describe(InputFile& file) {
+  WEFT_TRY(Span span, find_header(file));
+  WEFT_TRY(std::string text, file.read(span.offset, span.bytes));
+  HeaderReader reader(text);
+  std::optional<Header> header = reader.read();
+  if (!header) {
+    return file.fail("the header is malformed at byte ", span.offset + reader.place(),
+                     "; expected descr, fortran_order and shape");
+  }
+  WEFT_TRY(DType dtype, find_dtype(file, *header->descr));
+  std::optional<int64_t> count = checked_element_count(*header->shape);
+  if (!count) return file.fail("the shape has a negative size or too many elements");
+  uint64_t bytes = static_cast<uint64_t>(*count) * static_cast<uint64_t>(byte_size(dtype));
+  uint64_t start = span.offset + span.bytes;
+  if (bytes != file.size() - start) {
+    return file.fail("the shape needs ", bytes, " bytes of data, but ", file.size() - start,
+                     " follow the header");
+  }
+  return Description{dtype, *header->shape, *header->fortran_order, {start, bytes}};
+}
+
 // From column-major to row-major order.
 Tensor from_fortran_order(Tensor tensor) {
   std::vector<int64_t> reversed(tensor.shape.rbegin(), tensor.shape.rend());
@@ -176,28 +205,18 @@ Tensor from_fortran_order(Tensor tensor) {
 
 }  // namespace
 
+Result<Tensor> read_npy_header(const std::string& path) {
+  WEFT_TRY(InputFile file, InputFile::open(path));
+  WEFT_TRY(Description found, describe(file));
+  return Tensor{found.dtype, std::move(found.shape), {}, {}};
+}
+
 Result<Tensor> read_npy(const std::string& path) {
   WEFT_TRY(InputFile file, InputFile::open(path));
-  WEFT_TRY(Span span, find_header(file));
-  WEFT_TRY(std::string text, file.read(span.offset, span.bytes));
-  HeaderReader reader(text);
-  std::optional<Header> header = reader.read();
-  if (!header) {
-    return file.fail("the header is malformed at byte ", span.offset + reader.place(),
-                     "; expected descr, fortran_order and shape");
-  }
-  WEFT_TRY(DType dtype, find_dtype(file, *header->descr));
-  std::optional<int64_t> count = checked_element_count(*header->shape);
-  if (!count) return file.fail("the shape has a negative size or too many elements");
-  uint64_t bytes = static_cast<uint64_t>(*count) * static_cast<uint64_t>(byte_size(dtype));
-  uint64_t start = span.offset + span.bytes;
-  if (bytes != file.size() - start) {
-    return file.fail("the shape needs ", bytes, " bytes of data, but ", file.size() - start,
-                     " follow the header");
-  }
-  WEFT_TRY(std::string data, file.read(start, bytes));
-  Tensor tensor = tensor_from_bytes(dtype, *header->shape, data);
-  return *header->fortran_order ? from_fortran_order(std::move(tensor)) : tensor;
+  WEFT_TRY(Description found, describe(file));
+  WEFT_TRY(std::string data, file.read(found.data.offset, found.data.bytes));
+  Tensor tensor = tensor_from_bytes(found.dtype, std::move(found.shape), data);
+  return found.fortran_order ? from_fortran_order(std::move(tensor)) : tensor;
 }
 
 Status write_npy(const std::string& path, const Tensor& tensor) {

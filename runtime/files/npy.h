@@ -9,6 +9,9 @@
 
 namespace weft {
 
+// Reads only the header: the tensor has its type and shape, but no elements.
+Result<Tensor> read_npy_header(const std::string& path);
+
 // Little endian, of the element types that Weft has; Fortran order is turned into C order.
 Result<Tensor> read_npy(const std::string& path);
 

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/bind.h"
+
+#include <algorithm>
+
+#include "ir/oracle/sizes.h"
+#include "ir/oracle/tensor.h"
+#include "runtime/memory.h"
+
+namespace weft {
+namespace {
+
+// Launches of one run: far above any real plan, where a chunk has hundreds of rows.
+constexpr size_t kMaxSteps = 1'000'000;
+
+class Binder {
+ public:
+  Binder(LoadedPtr loaded, uint32_t graph)
+      : plan_(loaded->executable().graphs[graph]),
+        interface_(loaded->executable().interfaces[graph]) {
+    bound_.loaded = std::move(loaded);
+    bound_.graph = graph;
+  }
+
+  Result<BoundGraph> run(const DimBinding& given) {
+    WEFT_TRY_STATUS(check_names(given));
+    const LoadedExecutable& loaded = *bound_.loaded;
+    WEFT_TRY(bound_.dims, complete_dims(loaded.executable().dims, loaded.symbols(bound_.graph),
+                                        given, {}, "graph @" + plan_.graph));
+    sizes_ = bound_.dims;
+    WEFT_TRY(bound_.inputs, tensors(interface_.inputs, "input "));
+    WEFT_TRY(bound_.outputs, tensors(interface_.outputs, "output "));
+    WEFT_TRY_STATUS(bind_buffers());
+    WEFT_TRY_STATUS(place_arena());
+    for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
+      number_ = i;
+      WEFT_TRY_STATUS(bind_step(plan_.steps[i]));
+    }
+    return std::move(bound_);
+  }
+
+ private:
+  template <class... Parts>
+  Error fail(const Parts&... parts) const {
+    return error({}, "graph @", plan_.graph, ": ", parts...);
+  }
+
+  // A size for a symbol that nothing in the executable has is a slip of the pen.
+  Status check_names(const DimBinding& given) const {
+    const Executable& executable = bound_.loaded->executable();
+    std::set<std::string> known;
+    for (uint32_t i = 0; i < executable.graphs.size(); ++i) {
+      const std::set<std::string>& symbols = bound_.loaded->symbols(i);
+      known.insert(symbols.begin(), symbols.end());
+    }
+    for (const auto& [symbol, bounds] : executable.dims.bounds) known.insert(symbol);
+    for (const auto& [left, right] : executable.dims.equalities()) {
+      left.collect_symbols(known);
+      right.collect_symbols(known);
+    }
+    for (const auto& [symbol, size] : given) {
+      if (known.contains(symbol)) continue;
+      return fail("no dim is called ", symbol)
+          .hint(did_you_mean(symbol, {known.begin(), known.end()}));
+    }
+    return ok();
+  }
+
+  Result<int64_t> number(const Dim& dim, const char* what) const {
+    std::optional<int64_t> value = dim.evaluate(sizes_);
+    if (!value) return fail(what, " ", dim, " cannot be computed");
+    return *value;
+  }
+
+  // Not negative, and as many bytes as 64 bits can count.
+  Result<int64_t> bytes(const Dim& elements, DType dtype, const char* what,
+                        const std::string& whose) const {
+    WEFT_TRY(int64_t count, number(elements, "size"));
+    int64_t total = 0;
+    if (count < 0 || __builtin_mul_overflow(count, byte_size(dtype), &total)) {
+      return fail(what, whose, " has ", elements, " = ", count, " elements");
+    }
+    return total;
+  }
+
+  Result<std::vector<BoundTensor>> tensors(const std::vector<TensorSlot>& slots,
+                                           const std::string& what) const {
+    std::vector<BoundTensor> result;
+    for (const TensorSlot& slot : slots) {
+      BoundTensor tensor{slot.name, slot.type.dtype, {}, 0};
+      WEFT_TRY(tensor.shape, concrete_shape(slot.type, sizes_, {}, what + slot.name));
+      tensor.bytes = element_count(tensor.shape) * byte_size(tensor.dtype);
+      result.push_back(std::move(tensor));
+    }
+    return result;
+  }
+
+  // In a buffer's size the symbol of a repeat means its largest chunk.
+  Status add_largest_chunks(const std::vector<Step>& steps, DimBinding& largest) {
+    for (const Step& step : steps) {
+      if (step.kind != Step::repeat) continue;
+      std::optional<int64_t> total = step.total.evaluate(largest);
+      if (!total) return fail("the rows ", step.total, " of a repeat cannot be computed");
+      int64_t& size = largest[step.symbol];
+      size = std::max(size, std::min(step.chunk, std::max<int64_t>(*total, 0)));
+      largest[base_symbol(step.symbol)] = 0;
+      WEFT_TRY_STATUS(add_largest_chunks(step.body, largest));
+    }
+    return ok();
+  }
+
+  Status bind_buffers() {
+    DimBinding largest = sizes_;
+    WEFT_TRY_STATUS(add_largest_chunks(plan_.steps, largest));
+    std::swap(sizes_, largest);
+    for (uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+      const PlanBuffer& buffer = plan_.buffers[i];
+      BoundBuffer bound{buffer.kind, i, 0, 0};
+      WEFT_TRY(bound.bytes, bytes(buffer.elements, buffer.dtype, "buffer ", buffer.name));
+      if (buffer.kind == PlanBuffer::input) {
+        WEFT_TRY(bound.index, tensor_behind(bound_.inputs, buffer, bound.bytes));
+      } else if (buffer.kind == PlanBuffer::output) {
+        WEFT_TRY(bound.index, tensor_behind(bound_.outputs, buffer, bound.bytes));
+      } else if (buffer.kind == PlanBuffer::storage) {
+        bound.index = bound_.loaded->storage_of(buffer.name);
+        WEFT_TRY_STATUS(bind_storage(buffer, bound.bytes));
+      }
+      bound_.buffers.push_back(bound);
+    }
+    std::swap(sizes_, largest);
+    return ok();
+  }
+
+  Result<uint32_t> tensor_behind(const std::vector<BoundTensor>& tensors, const PlanBuffer& buffer,
+                                 int64_t bytes) const {
+    auto found = std::ranges::find(tensors, buffer.name, &BoundTensor::name);
+    WEFT_CHECK(found != tensors.end(), "check_executable looked it up");
+    if (found->bytes == bytes) return static_cast<uint32_t>(found - tensors.begin());
+    return fail("buffer ", buffer.name, " has ", bytes, " bytes, its tensor ", found->bytes);
+  }
+
+  // The storage behind a buffer: one value, or the members of a block.
+  std::vector<std::string> members(const std::string& buffer_name) const {
+    for (const StorageBlock& block : bound_.loaded->executable().blocks) {
+      if (block.name == buffer_name) return block.members;
+    }
+    return {buffer_name};
+  }
+
+  Status bind_storage(const PlanBuffer& buffer, int64_t bytes) {
+    int64_t behind = 0;
+    for (const std::string& member : members(buffer.name)) {
+      uint32_t index = bound_.loaded->storage_of(member);
+      const Type& type = bound_.loaded->executable().storage[index].type;
+      WEFT_TRY(std::vector<int64_t> shape, concrete_shape(type, bound_.dims, {}, "@" + member));
+      if (__builtin_add_overflow(behind, element_count(shape) * byte_size(type.dtype), &behind)) {
+        return fail("@", buffer.name, " has more bytes than can be counted");
+      }
+      if (seen_.insert(index).second) bound_.storage.push_back({index, std::move(shape)});
+    }
+    if (behind == bytes) return ok();
+    return fail("buffer @", buffer.name, " has ", bytes, " bytes, its storage ", behind);
+  }
+
+  Status place_arena() {
+    std::vector<Lifetime> lifetimes;
+    std::vector<uint32_t> owners;
+    for (uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+      const PlanBuffer& buffer = plan_.buffers[i];
+      if (buffer.kind != PlanBuffer::arena) continue;
+      lifetimes.push_back({bound_.buffers[i].bytes, buffer.first, buffer.last});
+      owners.push_back(i);
+    }
+    WEFT_TRY(ArenaLayout layout, lay_out(lifetimes));
+    for (size_t i = 0; i < owners.size(); ++i) bound_.buffers[owners[i]].offset = layout.offsets[i];
+    bound_.arena_bytes = layout.bytes;
+    return ok();
+  }
+
+  Status bind_step(const Step& step) {
+    if (bound_.steps.size() >= kMaxSteps) return fail("more than ", kMaxSteps, " launches");
+    switch (step.kind) {
+      case Step::launch: return bind_launch(step);
+      case Step::copy: return bind_copy(step);
+      case Step::repeat: return bind_repeat(step);
+    }
+    return ok();
+  }
+
+  Status bind_repeat(const Step& step) {
+    WEFT_TRY(int64_t total, number(step.total, "the number of rows"));
+    if (total > 0 && total / step.chunk >= static_cast<int64_t>(kMaxSteps)) {
+      return fail(total, " rows in chunks of ", step.chunk, ": more than ", kMaxSteps, " launches");
+    }
+    DimBinding outside = sizes_;
+    for (int64_t base = 0, size = 0; base < total; base += size) {
+      size = std::min(step.chunk, total - base);
+      sizes_[step.symbol] = size;
+      sizes_[base_symbol(step.symbol)] = base;
+      for (const Step& inner : step.body) WEFT_TRY_STATUS(bind_step(inner));
+    }
+    sizes_ = std::move(outside);
+    return ok();
+  }
+
+  // Appends the places of a step's buffers, each within its buffer.
+  Status bind_places(const Step& step) {
+    for (const Placement& placement : step.buffers) {
+      const PlanBuffer& buffer = plan_.buffers[placement.buffer];
+      WEFT_TRY(int64_t offset, bytes(placement.offset, buffer.dtype, "the place in ", buffer.name));
+      if (offset > bound_.buffers[placement.buffer].bytes) {
+        return fail("a step begins at byte ", offset, " of buffer ", buffer.name, ", which has ",
+                    bound_.buffers[placement.buffer].bytes);
+      }
+      bound_.step_buffers.push_back({placement.buffer, offset});
+    }
+    return ok();
+  }
+
+  BoundStep started(const Step& step) const {
+    return {&step,
+            number_,
+            nullptr,
+            0,
+            static_cast<uint32_t>(bound_.step_buffers.size()),
+            static_cast<uint32_t>(bound_.args.size())};
+  }
+
+  Status bind_launch(const Step& step) {
+    const Kernel& kernel = bound_.loaded->executable().kernels[step.program];
+    BoundStep bound = started(step);
+    WEFT_TRY(bound.count, number(kernel.programs, "the size of a grid"));
+    if (bound.count < 0) return fail("kernel ", kernel.name, " has ", bound.count, " programs");
+    if (bound.count == 0) return ok();  // nothing to compute
+    bound.function = bound_.loaded->function(step.program);
+    WEFT_TRY_STATUS(bind_places(step));
+    for (const Dim& arg : kernel.args) {
+      WEFT_TRY(int64_t value, number(arg, "an argument"));
+      bound_.args.push_back(value);
+    }
+    WEFT_TRY(int64_t scratch, bytes(kernel.scratch_bytes, DType::u8, "scratch of ", kernel.name));
+    bound_.scratch_bytes = std::max(bound_.scratch_bytes, scratch);
+    bound_.most_buffers = std::max(bound_.most_buffers, static_cast<uint32_t>(step.buffers.size()));
+    bound_.steps.push_back(bound);
+    return ok();
+  }
+
+  Status bind_copy(const Step& step) {
+    BoundStep bound = started(step);
+    DType dtype = plan_.buffers[step.buffers[0].buffer].dtype;
+    WEFT_TRY(bound.count, bytes(step.elements, dtype, "a copy for ", step.region));
+    if (bound.count == 0) return ok();
+    WEFT_TRY_STATUS(bind_places(step));
+    for (size_t i = 0; i < 2; ++i) {
+      const BoundStep::Buffer& place = bound_.step_buffers[bound.first_buffer + i];
+      if (bound.count > bound_.buffers[place.buffer].bytes - place.offset) {
+        return fail("a copy of ", bound.count, " bytes leaves buffer ",
+                    plan_.buffers[place.buffer].name);
+      }
+    }
+    const BoundStep::Buffer& from = bound_.step_buffers[bound.first_buffer];
+    const BoundStep::Buffer& to = bound_.step_buffers[bound.first_buffer + 1];
+    int64_t distance = from.offset - to.offset;
+    if (from.buffer == to.buffer && -bound.count < distance && distance < bound.count) {
+      return fail("a copy within buffer ", plan_.buffers[to.buffer].name, " overlaps itself");
+    }
+    bound_.steps.push_back(bound);
+    return ok();
+  }
+
+  const GraphPlan& plan_;
+  const GraphInterface& interface_;
+  BoundGraph bound_;
+  DimBinding sizes_;  // with those of the repeats around
+  uint32_t number_ = 0;
+  std::set<uint32_t> seen_;  // storage
+};
+
+}  // namespace
+
+int64_t BoundGraph::launches() const {
+  return std::ranges::count_if(steps, [](const BoundStep& s) { return s.function != nullptr; });
+}
+
+Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims) {
+  return Binder(std::move(loaded), graph).run(dims);
+}
+
+}  // namespace weft

@@ -1,0 +1,76 @@
+// A graph of an executable with sizes: what remains of its plan once every dim is a number.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/loaded.h"
+
+namespace weft {
+
+// An input or output as it is at these sizes.
+struct BoundTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+};
+
+// One launch or copy. Repeats are unrolled.
+struct BoundStep {
+  struct Buffer {
+    uint32_t buffer = 0;  // into BoundGraph::buffers
+    int64_t offset = 0;   // in bytes
+  };
+  const Step* step = nullptr;   // of the plan
+  uint32_t number = 0;          // of the plan's outermost steps, which lifetimes count
+  KernelFn function = nullptr;  // null: a copy
+  int64_t count = 0;            // programs of a launch, bytes of a copy
+  uint32_t first_buffer = 0;    // into BoundGraph::step_buffers
+  uint32_t first_arg = 0;       // into BoundGraph::args
+};
+
+// One per buffer of the plan.
+struct BoundBuffer {
+  PlanBuffer::Kind kind = PlanBuffer::arena;
+  uint32_t index = 0;  // of the input, output, storage or constant behind it
+  int64_t offset = 0;  // in the arena
+  int64_t bytes = 0;
+};
+
+// A parameter or state that the graph uses.
+struct BoundStorage {
+  uint32_t index = 0;  // into Executable::storage
+  std::vector<int64_t> shape;
+};
+
+// Immutable. Does not hold memory: any context of the same executable can run it.
+struct BoundGraph {
+  LoadedPtr loaded;
+  uint32_t graph = 0;
+  DimBinding dims;
+  std::vector<BoundTensor> inputs;
+  std::vector<BoundTensor> outputs;
+  std::vector<BoundStorage> storage;
+  std::vector<BoundBuffer> buffers;
+  std::vector<BoundStep> steps;
+  std::vector<BoundStep::Buffer> step_buffers;
+  std::vector<int64_t> args;
+  int64_t arena_bytes = 0;    // the peak of the plan: what the arena takes
+  int64_t scratch_bytes = 0;  // per thread, for the kernel that needs most
+  uint32_t most_buffers = 0;  // of one launch
+
+  const std::string& name() const { return loaded->executable().graphs[graph].graph; }
+  const Kernel& kernel(const BoundStep& step) const {
+    return loaded->executable().kernels[step.step->program];
+  }
+  int64_t launches() const;
+};
+
+// Sizes must be within their bounds and satisfy the module's assertions; symbols that follow from
+// assertions may be left out.
+Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims);
+
+}  // namespace weft

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/context.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/cpu/math_table.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kKnownBindings = 256;
+constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
+constexpr int64_t kCopyPiece = 1 << 18;  // bytes
+constexpr int kPoison = 0xff;            // in every float type a NaN
+
+bool poison_asked() {
+  const char* value = std::getenv("WEFT_POISON");
+  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
+}
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// A new piece, once the old one is given back: both at once may be too much.
+Status replace(Memory& memory, int64_t bytes, const char* what) {
+  memory = Memory();
+  WEFT_TRY(memory, Memory::allocate(bytes, what));
+  return ok();
+}
+
+}  // namespace
+
+Result<Context> Context::create(LoadedPtr loaded, ContextOptions options) {
+  if (options.pool == nullptr) {
+    WEFT_TRY(int threads, thread_count(options.threads));
+    options.pool = std::make_shared<Pool>(threads);
+  }
+  WEFT_TRY(StorageValues storage, StorageValues::create(loaded, options.seed));
+  return Context(std::move(loaded), std::move(storage), std::move(options.pool),
+                 options.poison || poison_asked());
+}
+
+Context::Context(LoadedPtr loaded, StorageValues storage, std::shared_ptr<Pool> pool, bool poison)
+    : loaded_(std::move(loaded)),
+      storage_(std::move(storage)),
+      pool_(std::move(pool)),
+      poison_(poison),
+      thread_(static_cast<size_t>(pool_->threads())) {
+  for (Thread& thread : thread_) thread.env.math = &math_table();
+}
+
+ContextReport Context::report() const {
+  return {storage_.bytes(), arena_.bytes(), bindings_, runs_, 0};
+}
+
+Result<BoundPtr> Context::bind(std::string_view graph, const DimBinding& dims) {
+  WEFT_TRY(uint32_t number, loaded_->find_graph(graph));
+  std::pair<uint32_t, DimBinding> key(number, dims);
+  if (auto found = known_.find(key); found != known_.end()) {
+    found->second.used = ++clock_;
+    return found->second.bound;
+  }
+  WEFT_TRY(BoundGraph made, bind_graph(loaded_, number, dims));
+  auto bound = std::make_shared<const BoundGraph>(std::move(made));
+  WEFT_TRY_STATUS(prepare(*bound));
+  remember(std::move(key), bound);
+  return BoundPtr(std::move(bound));
+}
+
+void Context::remember(std::pair<uint32_t, DimBinding> key, BoundPtr bound) {
+  if (known_.size() >= kKnownBindings) {
+    known_.erase(
+        std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.used; }));
+  }
+  known_.emplace(std::move(key), Known{std::move(bound), ++clock_});
+  ++bindings_;
+}
+
+Status Context::prepare(const BoundGraph& bound) {
+  for (const BoundStorage& used : bound.storage) {
+    if (storage_.ready(used.index, used.shape)) continue;
+    WEFT_TRY_STATUS(storage_.prepare(used.index, used.shape, *pool_));
+  }
+  return grow(bound);
+}
+
+// Memory for the largest binding serves all others.
+Status Context::grow(const BoundGraph& bound) {
+  if (bound.arena_bytes > arena_.bytes()) {
+    WEFT_TRY_STATUS(replace(arena_, bound.arena_bytes, "arena"));
+  }
+  if (bound.scratch_bytes > kMaxScratchBytes) {
+    return error({}, "graph @", bound.name(), " asks for ", bound.scratch_bytes,
+                 " bytes of scratch memory for a thread; the limit is ", kMaxScratchBytes);
+  }
+  auto threads = static_cast<int64_t>(thread_.size());
+  int64_t each = aligned(bound.scratch_bytes);
+  if (each * threads > scratch_.bytes()) {
+    WEFT_TRY_STATUS(replace(scratch_, each * threads, "scratch memory of the threads"));
+  }
+  each = scratch_.bytes() / threads / kBufferAlignment * kBufferAlignment;
+  for (int64_t i = 0; i < threads; ++i) {
+    thread_[static_cast<size_t>(i)].env.scratch = scratch_.data() + i * each;
+  }
+  bases_.resize(std::max(bases_.size(), bound.buffers.size()));
+  addresses_.resize(std::max<size_t>(addresses_.size(), bound.most_buffers));
+  ranges_.reserve(bound.inputs.size() + bound.outputs.size());
+  return ok();
+}
+
+Status Context::run(const BoundPtr& bound, std::span<const ConstBytes> inputs,
+                    std::span<const MutableBytes> outputs, std::span<int64_t> nanoseconds) {
+  if (bound == nullptr || bound->loaded != loaded_) {
+    return error({}, "the binding is not one of this context's executable").hint("bind it here");
+  }
+  if (!nanoseconds.empty() && nanoseconds.size() != bound->steps.size()) {
+    return error({}, nanoseconds.size(), " times for ", bound->steps.size(), " steps");
+  }
+  WEFT_TRY_STATUS(check_tensors(*bound, inputs, outputs));
+  WEFT_TRY_STATUS(prepare(*bound));
+  resolve(*bound, inputs, outputs);
+  if (poison_) poison_before(*bound);
+  ++runs_;
+  return run_steps(*bound, nanoseconds);
+}
+
+void Context::resolve(const BoundGraph& bound, std::span<const ConstBytes> inputs,
+                      std::span<const MutableBytes> outputs) {
+  const GraphPlan& plan = loaded_->executable().graphs[bound.graph];
+  // Kernels only read inputs and constants.
+  auto address = [&](const BoundBuffer& buffer) -> void* {
+    switch (buffer.kind) {
+      case PlanBuffer::input: return const_cast<void*>(inputs[buffer.index].data);
+      case PlanBuffer::output: return outputs[buffer.index].data;
+      case PlanBuffer::storage: return storage_.data(buffer.index);
+      case PlanBuffer::constant:
+        return const_cast<std::byte*>(plan.buffers[buffer.index].data.data());
+      case PlanBuffer::arena: return arena_.data() + buffer.offset;
+    }
+    return nullptr;
+  };
+  for (size_t i = 0; i < bound.buffers.size(); ++i) {
+    bases_[i] = static_cast<std::byte*>(address(bound.buffers[i]));
+  }
+}
+
+Status Context::run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds) {
+  for (size_t i = 0; i < bound.steps.size(); ++i) {
+    const BoundStep& step = bound.steps[i];
+    int64_t start = nanoseconds.empty() ? 0 : now();
+    WEFT_TRY_STATUS(run_step(bound, step));
+    if (!nanoseconds.empty()) nanoseconds[i] += now() - start;
+    bool last = i + 1 == bound.steps.size() || bound.steps[i + 1].number != step.number;
+    if (poison_ && last) poison_after(bound, step.number);
+  }
+  return ok();
+}
+
+Status Context::run_step(const BoundGraph& bound, const BoundStep& step) {
+  if (step.function == nullptr) {
+    copy(bound, step);
+    return ok();
+  }
+  launch(bound, step);
+  for (const Thread& thread : thread_) {
+    if (thread.env.failed_check != 0) return failure(bound, step);
+  }
+  return ok();
+}
+
+void Context::launch(const BoundGraph& bound, const BoundStep& step) {
+  uint32_t count = bound.kernel(step).buffers;
+  for (uint32_t i = 0; i < count; ++i) {
+    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
+    addresses_[i] = bases_[place.buffer] + place.offset;
+  }
+  void* const* buffers = addresses_.data();
+  const int64_t* args = bound.args.data() + step.first_arg;
+  KernelFn function = step.function;
+  pool_->parallel(step.count, [&](int64_t begin, int64_t end, int number) {
+    Thread& thread = thread_[static_cast<size_t>(number)];
+    if (thread.env.failed_check != 0) return;
+    thread.failed_at = begin;
+    function(buffers, args, begin, end, &thread.env);
+  });
+}
+
+// A thread stops at its first failure, and gets its pieces in ascending order: the lowest of these
+// places is the first failure of all, however many threads there are.
+Status Context::failure(const BoundGraph& bound, const BoundStep& step) {
+  KernelEnv first;
+  int64_t at = INT64_MAX;
+  for (Thread& thread : thread_) {
+    if (thread.env.failed_check != 0 && thread.failed_at < at) {
+      first = thread.env;
+      at = thread.failed_at;
+    }
+    thread.env.failed_check = 0;
+  }
+  const Kernel& kernel = bound.kernel(step);
+  auto check = static_cast<size_t>(first.failed_check - 1);
+  WEFT_CHECK(check < kernel.checks.size(), "kernel " + kernel.name + " knows its checks");
+  std::string region = step.step->region.empty() ? "" : " (" + step.step->region + ")";
+  return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ",
+               first.failed_value, " is not between 0 and ", first.failed_limit - 1);
+}
+
+void Context::copy(const BoundGraph& bound, const BoundStep& step) {
+  auto address = [&](uint32_t i) {
+    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
+    return bases_[place.buffer] + place.offset;
+  };
+  const std::byte* from = address(0);
+  std::byte* to = address(1);
+  if (from == to) return;
+  pool_->parallel((step.count + kCopyPiece - 1) / kCopyPiece, [&](int64_t begin, int64_t end, int) {
+    int64_t first = begin * kCopyPiece;
+    std::memcpy(to + first, from + first,
+                static_cast<size_t>(std::min(end * kCopyPiece, step.count) - first));
+  });
+}
+
+void Context::poison_before(const BoundGraph& bound) {
+  if (arena_.bytes() > 0) std::memset(arena_.data(), kPoison, static_cast<size_t>(arena_.bytes()));
+  for (size_t i = 0; i < bound.buffers.size(); ++i) {
+    const BoundBuffer& buffer = bound.buffers[i];
+    if (buffer.kind != PlanBuffer::output || buffer.bytes == 0) continue;
+    std::memset(bases_[i], kPoison, static_cast<size_t>(buffer.bytes));
+  }
+}
+
+// What ends its life with this step is not to be read again.
+void Context::poison_after(const BoundGraph& bound, uint32_t step) {
+  const GraphPlan& plan = loaded_->executable().graphs[bound.graph];
+  for (size_t i = 0; i < bound.buffers.size(); ++i) {
+    const BoundBuffer& buffer = bound.buffers[i];
+    if (buffer.kind != PlanBuffer::arena || plan.buffers[i].last != step || buffer.bytes == 0)
+      continue;
+    std::memset(bases_[i], kPoison, static_cast<size_t>(buffer.bytes));
+  }
+}
+
+Status Context::set_storage(std::string_view name, std::span<const std::byte> bytes) {
+  return storage_.set(name, bytes);
+}
+
+Result<std::span<const std::byte>> Context::storage(std::string_view name) {
+  return storage_.get(name, *pool_);
+}
+
+Result<std::vector<int64_t>> Context::storage_shape(std::string_view name) const {
+  return storage_.shape(name);
+}
+
+}  // namespace weft

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/loaded.h"
+
+#include "runtime/cpu/features.h"
+
+namespace weft {
+namespace {
+
+using Symbols = std::set<std::string>;
+
+void collect(const std::vector<Dim>& dims, Symbols& into) {
+  for (const Dim& dim : dims) dim.collect_symbols(into);
+}
+
+// The symbols that steps need from outside; those of their repeats, at any depth, go to `repeats`.
+void collect(const Executable& executable, const std::vector<Step>& steps, Symbols& into,
+             Symbols& repeats) {
+  for (const Step& step : steps) {
+    for (const Placement& placement : step.buffers) placement.offset.collect_symbols(into);
+    if (step.kind == Step::launch) {
+      const Kernel& kernel = executable.kernels[step.program];
+      collect(kernel.args, into);
+      collect({kernel.programs, kernel.scratch_bytes}, into);
+    } else if (step.kind == Step::copy) {
+      step.elements.collect_symbols(into);
+    } else {
+      Symbols inside;
+      collect(executable, step.body, inside, repeats);
+      inside.erase(step.symbol);
+      inside.erase(base_symbol(step.symbol));
+      into.merge(inside);
+      step.total.collect_symbols(into);
+      repeats.insert(step.symbol);
+    }
+  }
+}
+
+Symbols symbols_of_graph(const Executable& executable, size_t graph) {
+  const GraphPlan& plan = executable.graphs[graph];
+  Symbols symbols;
+  Symbols repeats;
+  for (const PlanBuffer& buffer : plan.buffers) buffer.elements.collect_symbols(symbols);
+  Symbols of_steps;
+  collect(executable, plan.steps, of_steps, repeats);
+  for (const std::string& symbol : repeats) symbols.erase(symbol);  // largest chunk: see bind.cc
+  symbols.merge(of_steps);
+  const GraphInterface& interface = executable.interfaces[graph];
+  for (const TensorSlot& slot : interface.inputs) collect(slot.type.shape, symbols);
+  for (const TensorSlot& slot : interface.outputs) collect(slot.type.shape, symbols);
+  return symbols;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
+}  // namespace
+
+LoadedExecutable::LoadedExecutable(Executable executable) : executable_(std::move(executable)) {
+  for (size_t i = 0; i < executable_.graphs.size(); ++i) {
+    symbols_.push_back(symbols_of_graph(executable_, i));
+  }
+  for (const Storage& storage : executable_.storage) {
+    storage_.emplace(storage.name, static_cast<uint32_t>(storage_.size()));
+  }
+  for (const StorageBlock& block : executable_.blocks) {
+    storage_.emplace(block.name, storage_.at(block.members[0]));
+  }
+}
+
+Result<LoadedPtr> LoadedExecutable::load(Executable executable, Loc loc) {
+  if (executable.device != "cpu") {
+    return error(loc, "the executable is for device '", executable.device, "', this is 'cpu'")
+        .hint("compile it with --device cpu");
+  }
+  std::vector<std::string> missing = missing_cpu_features(executable.target_features);
+  if (!missing.empty()) {
+    return error(loc, "the executable is for ", executable.target_cpu, "; this processor lacks ",
+                 joined(missing))
+        .hint("compile it here, or with --target-cpu generic");
+  }
+  WEFT_TRY_STATUS(check_executable(executable, loc));
+  for (const Kernel& kernel : executable.kernels) {
+    if (kernel.entry >= executable.code.size()) {
+      return error(loc, "kernel ", kernel.name, " begins at byte ", kernel.entry, " of ",
+                   executable.code.size(), " bytes of code");
+    }
+  }
+  std::shared_ptr<LoadedExecutable> loaded(new LoadedExecutable(std::move(executable)));
+  if (!loaded->executable_.kernels.empty()) {
+    WEFT_TRY(loaded->code_, LoadedCode::load(loaded->executable_.code));
+    for (const Kernel& kernel : loaded->executable_.kernels) {
+      loaded->functions_.push_back(loaded->code_->at(kernel.entry));
+    }
+  }
+  return LoadedPtr(std::move(loaded));
+}
+
+Result<LoadedPtr> LoadedExecutable::with_functions(Executable executable,
+                                                   std::vector<KernelFn> functions) {
+  WEFT_CHECK(functions.size() == executable.kernels.size(), "one function per kernel");
+  WEFT_TRY_STATUS(check_executable(executable, {}));
+  std::shared_ptr<LoadedExecutable> loaded(new LoadedExecutable(std::move(executable)));
+  loaded->functions_ = std::move(functions);
+  return LoadedPtr(std::move(loaded));
+}
+
+Result<uint32_t> LoadedExecutable::find_graph(std::string_view name) const {
+  const std::vector<GraphPlan>& graphs = executable_.graphs;
+  if (name.empty() && graphs.size() == 1) return 0;
+  std::string_view bare = name.starts_with('@') ? name.substr(1) : name;
+  for (uint32_t i = 0; i < graphs.size(); ++i) {
+    if (graphs[i].graph == bare) return i;
+  }
+  std::vector<std::string> names;
+  for (const GraphPlan& plan : graphs) names.push_back(plan.graph);
+  std::string near = did_you_mean(bare, names);
+  std::string fault = name.empty() ? cat("the executable has ", names.size(), " graphs")
+                                   : cat("the executable has no graph @", bare);
+  return error({}, fault).hint(near.empty() ? "name one of: " + joined(names) : near);
+}
+
+uint32_t LoadedExecutable::storage_of(const std::string& buffer_name) const {
+  auto found = storage_.find(buffer_name);
+  WEFT_CHECK(found != storage_.end(), "check_executable looked it up");
+  return found->second;
+}
+
+std::optional<uint32_t> LoadedExecutable::find_storage(std::string_view name) const {
+  auto found = storage_.find(name.starts_with('@') ? name.substr(1) : name);
+  if (found == storage_.end() || executable_.storage[found->second].name != found->first) {
+    return std::nullopt;  // a block is not a value
+  }
+  return found->second;
+}
+
+}  // namespace weft

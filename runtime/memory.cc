@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+// Beyond this many buffers only one order is tried: each costs their number squared.
+constexpr size_t kFewBuffers = 2000;
+
+int64_t machine_bytes() {
+  long pages = ::sysconf(_SC_PHYS_PAGES);
+  long page = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? int64_t{pages} * page : INT64_MAX;
+}
+
+bool alive_together(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// Places one buffer after the other into the lowest gap that fits between those already placed that
+// are alive at the same time.
+class Placer {
+ public:
+  explicit Placer(std::span<const Lifetime> lifetimes)
+      : lifetimes_(lifetimes), layout_{std::vector<int64_t>(lifetimes.size(), 0), 0} {
+    placed_.reserve(lifetimes.size());
+  }
+
+  ArenaLayout run(std::span<const uint32_t> order) {
+    for (uint32_t index : order) place(index);
+    return std::move(layout_);
+  }
+
+ private:
+  struct Placed {
+    int64_t begin;
+    int64_t end;
+    uint32_t index;
+  };
+
+  void place(uint32_t index) {
+    const Lifetime& lifetime = lifetimes_[index];
+    int64_t size = aligned(lifetime.bytes);
+    if (size == 0) return;
+    int64_t offset = 0;
+    for (const Placed& other : placed_) {  // sorted by begin
+      if (!alive_together(lifetime, lifetimes_[other.index])) continue;
+      if (other.begin - offset >= size) break;
+      offset = std::max(offset, other.end);
+    }
+    Placed entry{offset, offset + size, index};
+    auto after = std::ranges::upper_bound(placed_, entry.begin, {}, &Placed::begin);
+    placed_.insert(after, entry);
+    layout_.offsets[index] = offset;
+    layout_.bytes = std::max(layout_.bytes, entry.end);
+  }
+
+  std::span<const Lifetime> lifetimes_;
+  ArenaLayout layout_;
+  std::vector<Placed> placed_;
+};
+
+int64_t steps_of(const Lifetime& lifetime) { return int64_t{lifetime.last} - lifetime.first + 1; }
+
+// None is best for all: long-lived buffers first leaves the rest one smooth ground, large ones
+// first fills the gaps with small ones.
+using Before = bool (*)(const Lifetime& a, const Lifetime& b);
+constexpr Before kOrders[] = {
+    [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; },
+    [](const Lifetime& a, const Lifetime& b) { return steps_of(a) > steps_of(b); },
+    [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; },
+    [](const Lifetime& a, const Lifetime& b) { return a.last > b.last; },
+};
+
+Status check_sum(std::span<const Lifetime> lifetimes) {
+  int64_t sum = 0;
+  for (const Lifetime& lifetime : lifetimes) {
+    if (__builtin_add_overflow(sum, lifetime.bytes, &sum) ||
+        __builtin_add_overflow(sum, kBufferAlignment, &sum)) {
+      return error({}, "the buffers of the arena have more bytes than can be counted");
+    }
+  }
+  return ok();
+}
+
+}  // namespace
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+Result<Memory> Memory::allocate(int64_t bytes, const std::string& what) {
+  Memory memory;
+  if (bytes == 0) return memory;
+  if (bytes > machine_bytes()) {
+    return error({}, what, ": ", bytes, " bytes are needed, this machine has ", machine_bytes())
+        .hint("bind smaller sizes, for example B=1");
+  }
+  void* data = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
+    return error({}, what, ": the system does not give ", bytes, " bytes: ", std::strerror(errno))
+        .hint("bind smaller sizes, for example B=1");
+  }
+  // Only advice: a system without huge pages is as right, and slower.
+  if (bytes >= kHugePage) ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  memory.data_ = static_cast<std::byte*>(data);
+  memory.bytes_ = bytes;
+  return memory;
+}
+
+Memory::Memory(Memory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Memory::~Memory() {
+  if (data_ != nullptr) ::munmap(data_, static_cast<size_t>(bytes_));
+}
+
+int64_t least_bytes(std::span<const Lifetime> lifetimes) {
+  std::map<uint64_t, int64_t> changes;  // by step
+  for (const Lifetime& lifetime : lifetimes) {
+    changes[lifetime.first] += aligned(lifetime.bytes);
+    changes[uint64_t{lifetime.last} + 1] -= aligned(lifetime.bytes);
+  }
+  int64_t alive = 0;
+  int64_t most = 0;
+  for (const auto& [step, change] : changes) {
+    alive += change;
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes) {
+  WEFT_TRY_STATUS(check_sum(lifetimes));
+  int64_t least = least_bytes(lifetimes);
+  ArenaLayout best;
+  bool found = false;
+  for (Before before : kOrders) {
+    std::vector<uint32_t> order(lifetimes.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
+      const Lifetime& x = lifetimes[a];
+      const Lifetime& y = lifetimes[b];
+      if (before(x, y) || before(y, x)) return before(x, y);
+      return std::tuple(-x.bytes, x.first, a) < std::tuple(-y.bytes, y.first, b);
+    });
+    ArenaLayout layout = Placer(lifetimes).run(order);
+    if (!found || layout.bytes < best.bytes) best = std::move(layout);
+    found = true;
+    if (best.bytes == least || lifetimes.size() > kFewBuffers) break;
+  }
+  return best;
+}
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+// Threads that share the programs of a launch.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "ir/support/result.h"
+
+namespace weft {
+
+inline constexpr int kMaxThreads = 1024;
+
+// A number of threads as a user gives it: 0 means all cores. Fails on numbers below 0 and above
+// kMaxThreads.
+Result<int> thread_count(int asked);
+
+// Workers wait for work spinning for a short while, then asleep: one launch after the other costs
+// about a microsecond, an idle pool costs nothing. Several threads may use a pool; they take turns.
+class Pool {
+ public:
+  // The thread that calls `parallel` counts as one. If the system gives fewer, the pool has fewer.
+  explicit Pool(int threads);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls fn(begin, end, thread) for pieces that make up 0 .. count-1, each once; returns when all
+  // are done. `thread` is below threads() and belongs to one call at a time. Each thread gets its
+  // pieces in ascending order; who gets which is left to chance. Not to be called from within fn.
+  template <class Fn>
+  void parallel(int64_t count, Fn&& fn) {
+    run(
+        count,
+        [](void* context, int64_t begin, int64_t end, int thread) {
+          (*static_cast<std::remove_reference_t<Fn>*>(context))(begin, end, thread);
+        },
+        &fn);
+  }
+
+ private:
+  using Call = void (*)(void* context, int64_t begin, int64_t end, int thread);
+
+  void run(int64_t count, Call call, void* context);
+  void work(int thread);
+  void serve(int thread);
+  uint32_t wait_for_job(uint32_t seen);
+  void close_job();
+
+  // A job is described by these; written while no job is open.
+  Call call_ = nullptr;
+  void* context_ = nullptr;
+  int64_t count_ = 0;
+  int64_t piece_ = 1;
+  alignas(64) std::atomic<int64_t> next_{0};    // first program that nobody has taken
+  alignas(64) std::atomic<uint32_t> state_{0};  // see pool.cc
+  std::atomic<bool> stop_{false};
+  int64_t spin_nanoseconds_ = 0;
+  std::mutex turn_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace weft

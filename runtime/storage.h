@@ -1,0 +1,61 @@
+// The parameters and state of a context.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/loaded.h"
+#include "runtime/memory.h"
+#include "runtime/pool.h"
+
+namespace weft {
+
+// A value begins as its Init says, with the oracle's numbers, when it is first used; until then it
+// may be set, and its initial value is never computed. Values of a block lie one after the other.
+class StorageValues {
+ public:
+  static Result<StorageValues> create(LoadedPtr loaded, uint64_t seed);
+
+  int64_t bytes() const { return bytes_; }  // of all that have memory
+
+  std::byte* data(uint32_t index) const { return values_[index].data; }
+  // Whether it has a value, of this shape.
+  bool ready(uint32_t index, const std::vector<int64_t>& shape) const {
+    return values_[index].filled && values_[index].shape == shape;
+  }
+  // Gives storage its memory and its initial value, unless it has them. Where the shape depends on
+  // symbolic dims, the first one stays; another is an error.
+  Status prepare(uint32_t index, const std::vector<int64_t>& shape, Pool& pool);
+
+  Status set(std::string_view name, std::span<const std::byte> bytes);
+  // The memory itself, valid as long as this; it changes as graphs run.
+  Result<std::span<const std::byte>> get(std::string_view name, Pool& pool);
+  Result<std::vector<int64_t>> shape(std::string_view name) const;
+  // Every value begins anew.
+  void reset(uint64_t seed);
+
+ private:
+  struct Value {
+    std::vector<int64_t> shape;
+    std::byte* data = nullptr;  // may be null if there are no bytes
+    int64_t bytes = 0;
+    bool sized = false;   // shape, data and bytes are known
+    bool filled = false;  // has its value
+    bool zero = true;     // the memory is as the system gave it
+  };
+
+  Result<uint32_t> find(std::string_view name) const;  // of known size
+  Status lay_out_known();
+  void fill(uint32_t index, Pool& pool);
+
+  LoadedPtr loaded_;
+  uint64_t seed_ = 0;
+  int64_t bytes_ = 0;
+  std::vector<Value> values_;
+  std::vector<Memory> memory_;  // the first holds all of known size
+};
+
+}  // namespace weft
