@@ -1,0 +1,355 @@
+// Statements: which values are computed before they are used, and in which loop nest.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/cpu/emitter.h"
+#include "ir/support/check.h"
+
+namespace weft::cpu {
+
+using tile::Block;
+using tile::Stmt;
+using tile::Value;
+
+std::vector<tile::AxisId> KernelEmitter::walked(std::vector<AxisId> axes) const {
+  std::erase_if(axes, [&](AxisId axis) { return axes_[axis].single; });
+  std::ranges::sort(axes);
+  auto repeated = std::ranges::unique(axes);
+  axes.erase(repeated.begin(), repeated.end());
+  return axes;
+}
+
+bool KernelEmitter::is_reduced(ValueId id) const {
+  const Value& value = program_.values[id];
+  if (value.kind == Value::dot) return true;
+  return value.kind == Value::reduce && !walked(value.axes_reduced).empty();
+}
+
+// Puts in the way everything that has to be computed by a nest of its own before `id` is.
+void KernelEmitter::prepare(ValueId id) {
+  if (id == tile::kNone || slots_.contains(id) || !prepared_.insert(id).second) return;
+  const Value& value = program_.values[id];
+  for (ValueId operand : value.operands) prepare(operand);
+  prepare(value.where);
+  prepare_ref(value.ref);
+  tile::for_each_term(value.index, [&](const tile::Index::Term& term) { prepare(term.value_id); });
+  if (is_reduced(id)) {
+    Sink sink{.kind = Sink::reduce, .value = id};
+    std::vector<AxisId> axes = value.axes;
+    axes.insert(axes.end(), value.axes_reduced.begin(), value.axes_reduced.end());
+    sink.axes = walked(axes);
+    sink.reduced = walked(value.axes_reduced);
+    push(std::move(sink));
+  } else if (kept_.contains(id)) {
+    push(keep_sink(id, std::nullopt));
+  }
+}
+
+void KernelEmitter::prepare_ref(const tile::Ref& ref) {
+  for (const tile::Index& at : ref.at) {
+    tile::for_each_term(at, [&](const tile::Index::Term& term) { prepare(term.value_id); });
+  }
+}
+
+void KernelEmitter::prepare_statement(const Stmt& stmt) {
+  if (stmt.kind == Stmt::let) {
+    if (is_reduced(stmt.value) || kept_.contains(stmt.value)) prepare(stmt.value);
+    return;
+  }
+  prepare(stmt.value);
+  prepare(stmt.where);
+  prepare_ref(stmt.ref);
+}
+
+namespace {
+
+void add_axes(const tile::Program& program, const tile::Index& at,
+              std::vector<tile::AxisId>& axes) {
+  tile::for_each_term(at, [&](const tile::Index::Term& term) {
+    if (term.kind == tile::Index::Term::axis) axes.push_back(term.axis_id);
+    if (term.value_id == tile::kNone) return;
+    const auto& more = program.values[term.value_id].axes;
+    axes.insert(axes.end(), more.begin(), more.end());
+  });
+}
+
+}  // namespace
+
+Sink KernelEmitter::statement_sink(const Stmt& stmt) const {
+  Sink sink{.kind = stmt.kind == Stmt::update ? Sink::update : Sink::store};
+  sink.value = stmt.value;
+  sink.stmt = &stmt;
+  std::vector<AxisId> axes = program_.values[stmt.value].axes;
+  for (const tile::Index& at : stmt.ref.at) add_axes(program_, at, axes);
+  if (stmt.where != tile::kNone) {
+    const auto& more = program_.values[stmt.where].axes;
+    axes.insert(axes.end(), more.begin(), more.end());
+  }
+  sink.axes = walked(axes);
+  return sink;
+}
+
+Sink KernelEmitter::keep_sink(ValueId id, std::optional<Slot> target) const {
+  Sink sink{.kind = Sink::keep, .value = id};
+  sink.axes = target ? target->axes : walked(program_.values[id].axes);
+  sink.target = std::move(target);
+  return sink;
+}
+
+// True if computing `id` reads one of `values` (whose numbers are not there yet).
+bool KernelEmitter::depends_on(ValueId id, const std::set<ValueId>& values) const {
+  std::set<ValueId> seen;
+  std::function<bool(ValueId)> reaches = [&](ValueId at) {
+    if (at == tile::kNone || !seen.insert(at).second) return false;
+    if (values.contains(at)) return true;
+    if (slots_.contains(at)) return false;
+    const Value& value = program_.values[at];
+    bool found = std::ranges::any_of(value.operands, reaches) || reaches(value.where);
+    auto look = [&](const tile::Index& index) {
+      tile::for_each_term(
+          index, [&](const tile::Index::Term& term) { found = found || reaches(term.value_id); });
+    };
+    look(value.index);
+    for (const tile::Index& index : value.ref.at) look(index);
+    return found;
+  };
+  return reaches(id);
+}
+
+// Joins the nest being collected if it walks the same axes and nothing in it is needed first.
+void KernelEmitter::push(Sink sink) {
+  if (!pending_.empty()) {
+    std::set<ValueId> unfinished;
+    const std::vector<AxisId>* reduced = nullptr;
+    for (const Sink& other : pending_) {
+      if (other.kind == Sink::reduce) {
+        unfinished.insert(other.value);
+        reduced = &other.reduced;
+      }
+    }
+    bool joins = sink.axes == pending_.front().axes;
+    if (sink.kind == Sink::reduce && reduced != nullptr) joins = joins && sink.reduced == *reduced;
+    auto waits = [&](ValueId id) { return id != tile::kNone && depends_on(id, unfinished); };
+    if (joins && !unfinished.empty()) {
+      if (sink.kind == Sink::reduce) {
+        for (ValueId operand : program_.values[sink.value].operands)
+          joins = joins && !waits(operand);
+      } else {
+        joins = !waits(sink.value);
+      }
+      if (joins && sink.stmt != nullptr) {
+        joins = !waits(sink.stmt->where);
+        for (const tile::Index& at : sink.stmt->ref.at) {
+          tile::for_each_term(
+              at, [&](const tile::Index::Term& term) { joins = joins && !waits(term.value_id); });
+        }
+      }
+    }
+    if (!joins) flush();
+  }
+  pending_.push_back(std::move(sink));
+}
+
+// Sinks over the same axes one after the other, so that they share a nest.
+void KernelEmitter::push_together(std::vector<Sink> sinks) {
+  while (!sinks.empty()) {
+    std::vector<AxisId> axes = sinks.front().axes;
+    std::vector<Sink> others;
+    for (Sink& sink : sinks) {
+      if (sink.axes == axes) {
+        push(std::move(sink));
+      } else {
+        others.push_back(std::move(sink));
+      }
+    }
+    sinks = std::move(others);
+  }
+}
+
+void KernelEmitter::flush() {
+  if (pending_.empty()) return;
+  std::vector<Sink> sinks = std::move(pending_);
+  pending_.clear();
+  emit_nest(sinks);
+}
+
+Slot KernelEmitter::make_slot(DType dtype, const std::vector<AxisId>& axes,
+                              const std::string& name) {
+  Slot slot;
+  slot.axes = axes;
+  if (axes.empty()) {
+    slot.address = new_register(register_type(dtype), name);
+    return slot;
+  }
+  Dim elements = 1;
+  slot.strides.resize(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    const AxisState& state = axes_[axes[i]];
+    slot.strides[i] = elements;
+    elements = elements * (state.extent ? Dim(*state.extent) : program_.axes[axes[i]].dim);
+  }
+  for (AxisId axis : axes) slot.bases.push_back(axes_[axis].base);
+  bool wide = is_float(dtype) && byte_size(dtype) == 2;  // kept values are not rounded
+  slot.address = new_scratch(elements, wide ? DType::f32 : dtype, name);
+  return slot;
+}
+
+void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last) {
+  auto is_plain = [](const Stmt& stmt) {
+    return stmt.kind == Stmt::let || stmt.kind == Stmt::store || stmt.kind == Stmt::update;
+  };
+  for (size_t i = 0; i <= block.size();) {
+    size_t end = i;
+    while (end < block.size() && is_plain(block[end])) ++end;
+    bool at_end = end == block.size();
+    // All that is read comes before anything is stored: a result may lie where an operand did.
+    for (size_t j = i; j < end; ++j) prepare_statement(block[j]);
+    if (at_end) {
+      for (const Sink& sink : last) prepare(sink.value);
+    }
+    std::vector<Sink> effects;
+    for (size_t j = i; j < end; ++j) {
+      if (block[j].kind != Stmt::let) effects.push_back(statement_sink(block[j]));
+    }
+    if (at_end) effects.insert(effects.end(), last.begin(), last.end());
+    push_together(std::move(effects));
+    flush();
+    if (at_end) break;
+    const Stmt& stmt = block[end];
+    switch (stmt.kind) {
+      case Stmt::loop: is_product_loop(stmt) ? emit_product_loop(stmt) : emit_loop(stmt); break;
+      case Stmt::when: emit_when(stmt); break;
+      case Stmt::scatter: emit_scatter(stmt); break;
+      default: WEFT_CHECK(false, "a statement that should have been expanded");
+    }
+    i = end + 1;
+  }
+}
+
+void KernelEmitter::emit_when(const Stmt& stmt) {
+  prepare(stmt.value);
+  flush();
+  llvm::Value* condition = eval(stmt.value);
+  std::vector<Level> levels = levels_;
+  std::set<ValueId> prepared = prepared_;
+  std::map<ValueId, Slot> slots = slots_;
+  if_then(condition, [&] { emit_block(stmt.body); });
+  levels_ = levels;
+  prepared_ = prepared;
+  slots_ = slots;
+}
+
+// New carried values go where the old ones are, unless a later nest still reads those.
+std::vector<Sink> KernelEmitter::yield_sinks(const Stmt& stmt, const std::vector<Slot>& carried,
+                                             std::vector<std::pair<Slot, ValueId>>& copies) {
+  std::vector<Sink> sinks;
+  for (size_t i = 0; i < stmt.yields.size(); ++i) {
+    bool overwrites = false;
+    for (size_t j = 0; j < stmt.yields.size(); ++j) {
+      bool later = carried[j].axes != carried[i].axes;
+      overwrites |= later && depends_on(stmt.yields[j], {stmt.carried[i]});
+    }
+    DType dtype = program_.values[stmt.carried[i]].dtype;
+    Slot target = carried[i];
+    if (overwrites) {
+      target = make_slot(dtype, carried[i].axes, "next");
+      copies.emplace_back(target, stmt.carried[i]);
+    }
+    sinks.push_back(keep_sink(stmt.yields[i], target));
+  }
+  return sinks;
+}
+
+void KernelEmitter::emit_loop(const Stmt& stmt) {
+  AxisId axis = stmt.axis;
+  AxisState saved = axes_[axis];
+  const tile::Axis& info = program_.axes[axis];
+  bool second = info.inner.has_value() && program_.in_grid(axis);
+  llvm::Value* low = second ? saved.base : i64(0);
+  llvm::Value* high = second ? ir_.CreateAdd(saved.base, saved.size) : dim(info.dim);
+  const tile::Extent& extent = info.inner ? *info.inner : info.extent;
+  std::optional<int64_t> most = program_.size_of(extent);
+  auto clamp = [&](const tile::Index& bound) {
+    llvm::Value* value = index(bound).first;
+    value = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, low);
+    return min64(value, high);
+  };
+  for (const auto* bound : {&stmt.from, &stmt.to}) {
+    if (!bound->has_value()) continue;
+    tile::for_each_term(**bound, [&](const tile::Index::Term& term) { prepare(term.value_id); });
+  }
+  for (ValueId init : stmt.init) prepare(init);
+  flush();
+  llvm::Value* to = stmt.to ? clamp(*stmt.to) : high;
+  if (stmt.from) {
+    llvm::Value* from = ir_.CreateSub(clamp(*stmt.from), low);
+    llvm::Value* tiles = most ? ir_.CreateSDiv(from, i64(*most)) : i64(0);
+    low = most ? ir_.CreateAdd(low, ir_.CreateMul(tiles, i64(*most))) : low;
+  }
+
+  std::vector<Slot> carried;
+  for (size_t i = 0; i < stmt.init.size(); ++i) {
+    const Value& value = program_.values[stmt.carried[i]];
+    carried.push_back(make_slot(value.dtype, walked(value.axes), "carried"));
+    push(keep_sink(stmt.init[i], carried[i]));
+  }
+  flush();
+
+  std::vector<Level> levels = std::move(levels_);
+  std::set<ValueId> prepared = prepared_;
+  std::map<ValueId, Slot> slots = slots_;
+  levels_.clear();
+  llvm::Value* step =
+      most ? i64(*most)
+           : ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, i64(1), ir_.CreateSub(high, low));
+  loop(low, to, step, info.name, [&](llvm::Value* base) {
+    levels_.assign(1, {});
+    open_axis(axis, base, extent);
+    axes_[axis].program = saved.program;
+    axes_[axis].size = min64(axes_[axis].size, ir_.CreateSub(to, base));
+    for (size_t i = 0; i < carried.size(); ++i) slots_[stmt.carried[i]] = carried[i];
+    std::vector<std::pair<Slot, ValueId>> copies;
+    std::vector<Sink> yields = yield_sinks(stmt, carried, copies);
+    emit_block(stmt.body, yields);
+    for (const auto& [from, id] : copies) {
+      Slot target = slots_.at(id);
+      slots_[id] = from;
+      levels_.assign(1, {});
+      push(keep_sink(id, target));
+      flush();
+      slots_[id] = target;
+    }
+    levels_.clear();
+  });
+  levels_ = std::move(levels);
+  prepared_ = std::move(prepared);
+  slots_ = std::move(slots);
+  axes_[axis] = saved;
+  for (size_t i = 0; i < carried.size(); ++i) slots_[stmt.results[i]] = carried[i];
+}
+
+// Positions in ascending order, one element after the other along the scatter's axis.
+void KernelEmitter::emit_scatter(const Stmt& stmt) {
+  prepare(stmt.value);
+  prepare(stmt.where);
+  prepare_ref(stmt.ref);
+  flush();
+  AxisState saved = axes_[stmt.axis];
+  std::vector<Level> levels = std::move(levels_);
+  levels_.clear();
+  llvm::Value* end = ir_.CreateAdd(saved.base, saved.size);
+  loop(saved.base, end, i64(1), program_.axes[stmt.axis].name, [&](llvm::Value* at) {
+    levels_.assign(1, {});
+    open_single(stmt.axis, at);
+    axes_[stmt.axis].program = saved.program;
+    Sink sink = statement_sink(stmt);
+    sink.kind = stmt.adds ? Sink::update : Sink::store;
+    push(std::move(sink));
+    flush();
+    levels_.clear();
+  });
+  levels_ = std::move(levels);
+  axes_[stmt.axis] = saved;
+}
+
+}  // namespace weft::cpu

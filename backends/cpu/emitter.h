@@ -1,0 +1,256 @@
+// KernelEmitter: one Tile program to one LLVM function. Private to backends/cpu.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/cpu/compile.h"
+#include "ir/tile/program.h"
+
+namespace weft::cpu {
+
+// Where a tile is kept between loop nests: a register for a single element, else per-thread
+// scratch.
+struct Slot {
+  llvm::Value* address = nullptr;
+  std::vector<tile::AxisId> axes;   // with more than one coordinate; the last has stride 1
+  std::vector<llvm::Value*> bases;  // first coordinate of the tile on each of `axes`
+  std::vector<Dim> strides;         // in elements, one per axis
+};
+
+// The tile that is being computed, on one axis.
+struct AxisState {
+  llvm::Value* base = nullptr;         // first coordinate
+  llvm::Value* size = nullptr;         // number of coordinates that exist
+  llvm::Value* program = nullptr;      // number of the program, for grid axes
+  bool single = false;                 // the tile has one coordinate: `base`
+  std::optional<int64_t> extent = {};  // most coordinates that a tile can have, if it is a number
+};
+
+// One loop of a nest, or (the first) what is around the nest.
+struct Level {
+  tile::AxisId axis = tile::kNone;
+  llvm::Value* coordinate = nullptr;    // of lane 0
+  llvm::Instruction* before = nullptr;  // code of this level goes here; null: where the builder is
+  std::unordered_map<tile::ValueId, llvm::Value*> known = {};
+};
+
+// What a loop nest is for.
+struct Sink {
+  enum class Kind : uint8_t { store, update, reduce, keep };
+  using enum Kind;
+  Kind kind = store;
+  tile::ValueId value = tile::kNone;
+  const tile::Stmt* stmt = nullptr;        // store, update
+  std::vector<tile::AxisId> axes = {};     // that the nest walks
+  std::vector<tile::AxisId> reduced = {};  // reduce: those of `axes` that disappear
+  std::optional<Slot> target = {};         // keep: where to, if not to a slot of its own
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const tile::Program& program, const CpuTarget& target,
+                const CompileOptions& options);
+  // Emits the function, named after the program with `suffix`, and describes it.
+  Kernel emit(const std::string& symbol);
+
+ private:
+  using AxisId = tile::AxisId;
+  using ValueId = tile::ValueId;
+  using IR = llvm::IRBuilder<>;
+
+  // emit_kernel.cc: function, arguments, grid, checks
+  void emit_grid();
+  llvm::Value* dim(const Dim& value);  // an i64: a number or an argument
+  llvm::Value* i64(int64_t value) { return ir_.getInt64(static_cast<uint64_t>(value)); }
+  llvm::AllocaInst* new_register(llvm::Type* type, const std::string& name,
+                                 llvm::Value* start = nullptr);
+  void open_axis(AxisId axis, llvm::Value* base, const tile::Extent& extent);
+  void open_single(AxisId axis, llvm::Value* coordinate);
+  void loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::string& name,
+            const std::function<void(llvm::Value*)>& body);
+  void if_then(llvm::Value* condition, const std::function<void()>& then);
+  // Leaves the kernel unless `ok`, reporting `value` and `limit`.
+  void check(llvm::Value* ok, const std::string& message, llvm::Value* value, llvm::Value* limit);
+  llvm::Value* min64(llvm::Value* a, llvm::Value* b);
+
+  // emit_types.cc: element types in memory and in registers
+  llvm::Type* register_type(DType dtype);
+  llvm::Type* memory_type(DType dtype);
+  llvm::Type* with_lanes(llvm::Type* type, int lanes);
+  llvm::Value* splat(llvm::Value* value, int lanes);
+  llvm::Value* widen(llvm::Value* stored, DType dtype);  // memory to register form
+  llvm::Value* narrow(llvm::Value* value, DType dtype);  // register to memory form
+  llvm::Value* number(DType dtype, double real, int64_t integer);
+  llvm::Value* convert(llvm::Value* value, DType from, DType to);  // `cast`
+
+  // emit_map.cc, emit_random.cc: elementwise
+  llvm::Value* emit_map(Op op, const std::vector<llvm::Value*>& operands, DType from, DType to);
+  llvm::Value* emit_integer_division(Op op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* emit_float_mod(llvm::Value* a, llvm::Value* b);
+  llvm::Value* emit_rounding(Op op, llvm::Value* x, DType dtype);
+  llvm::Value* emit_compare(Op op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* emit_extremum(bool largest, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* emit_function(Op op, const std::vector<llvm::Value*>& operands, DType dtype);
+  llvm::Value* call_math(size_t offset, const std::vector<llvm::Value*>& operands);
+  llvm::Value* philox(llvm::Value* element, llvm::Value* seed, llvm::Value* step, uint32_t stream);
+
+  // emit_access.cc: index maps, loads and stores
+  struct Lane {                    // an integer for each lane
+    llvm::Value* first = nullptr;  // of lane 0
+    Dim step = 0;                  // from lane to lane, if `all` is null
+    llvm::Value* all = nullptr;    // a vector of i64, where the lanes are not evenly spaced
+    bool uniform() const { return all == nullptr && step.is_constant(0); }
+  };
+  Lane add(const Lane& a, const Lane& b);
+  Lane scale(const Lane& a, const Dim& factor);
+  Lane index(const tile::Index& at);
+  Lane index_term(const tile::Index::Term& term);
+  llvm::Value* spread(const Lane& lane);  // a vector of i64, or a scalar if lanes are equal
+  llvm::Value* at_lane(const Lane& lane, int i);
+  Lane offset(const tile::Ref& ref, llvm::Value* where);
+  void check_index(const Lane& at, const Dim& limit, llvm::Value* where, const std::string& what);
+  llvm::Value* coordinate(AxisId axis);
+  llvm::Value* load(const tile::Value& value);
+  llvm::Value* load_at(DType dtype, llvm::Value* buffer, const Lane& at);
+  llvm::Value* load_where(DType dtype, llvm::Value* buffer, const Lane& at, llvm::Value* where,
+                          llvm::Value* fill);
+  void store_at(DType dtype, llvm::Value* buffer, const Lane& at, llvm::Value* value,
+                llvm::Value* where);
+  llvm::Value* element_address(llvm::Value* buffer, llvm::Value* offset, DType dtype);
+  llvm::Align alignment(DType dtype);
+
+  // emit_value.cc
+  llvm::Value* eval(ValueId id);
+  llvm::Value* eval_lanes(ValueId id) { return splat(eval(id), lanes_); }
+  llvm::Value* compute(const tile::Value& value);
+  llvm::Value* load_slot(const Slot& slot, DType dtype);
+  void store_slot(const Slot& slot, DType dtype, llvm::Value* value);
+  Lane slot_offset(const Slot& slot);
+  size_t level_of(const std::vector<AxisId>& axes) const;
+
+  // emit_block.cc: statements, and which values are kept
+  void emit_block(const tile::Block& block, const std::vector<Sink>& last = {});
+  void emit_loop(const tile::Stmt& stmt);
+  void emit_when(const tile::Stmt& stmt);
+  void emit_scatter(const tile::Stmt& stmt);
+  std::vector<Sink> yield_sinks(const tile::Stmt& stmt, const std::vector<Slot>& carried,
+                                std::vector<std::pair<Slot, ValueId>>& copies);
+  void prepare(ValueId id);
+  void prepare_ref(const tile::Ref& ref);
+  void prepare_statement(const tile::Stmt& stmt);
+  bool is_reduced(ValueId id) const;  // a reduction or product that needs a nest
+  void push(Sink sink);
+  void push_together(std::vector<Sink> sinks);
+  void flush();
+  Sink statement_sink(const tile::Stmt& stmt) const;
+  Sink keep_sink(ValueId id, std::optional<Slot> target) const;
+  Slot make_slot(DType dtype, const std::vector<AxisId>& axes, const std::string& name);
+  std::vector<AxisId> walked(std::vector<AxisId> axes) const;  // sorted, without single ones
+  bool depends_on(ValueId id, const std::set<ValueId>& values) const;
+
+  // kept_values.cc
+  void find_kept_values();
+  bool is_overwritten(const tile::Value& load) const;
+
+  // emit_nest.cc
+  struct Accumulator {
+    std::vector<llvm::AllocaInst*> parts;        // vectors, one per unrolled body
+    std::vector<llvm::AllocaInst*> index_parts;  // argmax: where they were found
+    llvm::AllocaInst* scalar = nullptr;
+    llvm::AllocaInst* scalar_index = nullptr;
+  };
+  struct Nest {
+    const std::vector<Sink>& sinks;
+    std::vector<AxisId> order = {};  // of the loops, outermost first; the last has the lanes
+    size_t kept_axes = 0;            // how many of `order` a reduction's result has
+    int lanes = 1;
+    size_t parts = 1;  // bodies in the main loop
+    bool reduces = false;
+  };
+  void emit_nest(const std::vector<Sink>& sinks);
+  AxisId choose_lane_axis(const std::vector<Sink>& sinks, const std::vector<AxisId>& from) const;
+  int lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) const;
+  int ref_score(const tile::Ref& ref, AxisId axis) const;
+  void emit_axes(const Nest& nest, size_t depth);
+  void emit_lane_loop(const Nest& nest);
+  void emit_body(const Nest& nest, int lanes, size_t part);
+  void emit_effect(const Sink& sink, llvm::Value* value);
+  void at_level(AxisId axis, llvm::Value* coordinate, int lanes, const std::function<void()>& body);
+  bool never_partial(AxisId axis, int64_t step) const;
+
+  // emit_reduce.cc
+  void start_accumulators(const Nest& nest);
+  void accumulate(const Sink& sink, llvm::Value* value, int lanes, size_t part);
+  void fold_vectors(const Nest& nest);
+  void finish_accumulators(const Nest& nest);
+  llvm::Value* neutral(tile::Reduce reduction, DType dtype);
+  llvm::Value* combine(tile::Reduce reduction, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* across_lanes(tile::Reduce reduction, llvm::Value* vector, DType dtype);
+  llvm::Value* is_better(llvm::Value* a, llvm::Value* at_a, llvm::Value* b, llvm::Value* at_b,
+                         DType dtype);
+  void fold_argmax(Accumulator& into, DType dtype);
+  tile::Reduce reduction_of(const tile::Value& value) const;
+  DType reduced_dtype(const tile::Value& value) const;  // of what is reduced
+
+  // emit_dot.cc
+  struct Product;
+  struct Rows {
+    std::vector<llvm::Value*> addresses;
+    llvm::Value* step = nullptr;
+  };
+  bool is_product_loop(const tile::Stmt& stmt) const;
+  void emit_product_loop(const tile::Stmt& stmt);
+  bool is_plain_load(ValueId id) const;
+  void make_sums(Product& product, const tile::Stmt& stmt);
+  llvm::Value* new_scratch(const Dim& elements, DType dtype, const std::string& name);
+  void apart(const std::function<void()>& body);
+  std::set<AxisId> coordinates_of(ValueId id) const;
+  void unless_packed(ValueId id, AxisId k, const std::function<void()>& body);
+  void pack_rhs(Product& product, const Dim& depth);
+  void pack_lhs(Product& product, const Dim& depth);
+  Rows lhs_rows(const Product& product, llvm::Value* first);
+  void multiply_tile(const Product& product, llvm::Value* first_row, llvm::Value* first_column);
+  void multiply(const Product& product);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const tile::Program& program_;
+  const CpuTarget& target_;
+  const CompileOptions& options_;
+  IR ir_;
+  Kernel kernel_;
+
+  llvm::Function* function_ = nullptr;
+  llvm::Instruction* entry_end_ = nullptr;  // arguments and registers go before it
+  llvm::Value* buffers_ = nullptr;
+  llvm::Value* args_ = nullptr;
+  llvm::Value* env_ = nullptr;
+  llvm::Value* scratch_ = nullptr;
+  std::map<Dim, llvm::Value*> dims_;
+  std::vector<llvm::Value*> buffer_addresses_;
+  Dim scratch_bytes_;
+  llvm::Value* nowhere_ = nullptr;  // a place to read from when there is nothing to read
+
+  std::vector<AxisState> axes_;
+  std::vector<Level> levels_;
+  int lanes_ = 1;  // of the innermost level
+  AxisId lane_axis_ = tile::kNone;
+  std::map<ValueId, Slot> slots_;
+  std::set<ValueId> kept_;  // costly maps that several nests read
+  std::set<ValueId> prepared_;
+  std::map<ValueId, Slot> fresh_;  // being filled by the nest that is emitted
+  std::vector<Sink> pending_;      // nest being collected
+  std::map<ValueId, Accumulator> accumulators_;
+};
+
+}  // namespace weft::cpu

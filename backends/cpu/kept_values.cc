@@ -1,0 +1,133 @@
+// Which costly values are computed once and kept, because several loop nests read them.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/cpu/emitter.h"
+
+namespace weft::cpu {
+
+using tile::Block;
+using tile::Stmt;
+using tile::Value;
+
+namespace {
+
+bool is_costly(const Value& value) {
+  if (value.kind == Value::random) return true;
+  if (value.kind != Value::map) return false;
+  switch (value.op) {
+    case Op::exp:
+    case Op::log:
+    case Op::tanh:
+    case Op::erf:
+    case Op::sin:
+    case Op::cos:
+    case Op::pow: return true;
+    default: return false;
+  }
+}
+
+bool starts_nest(const Value& value) {
+  return value.kind == Value::reduce || value.kind == Value::dot;
+}
+
+// Readers of each value: nests, told apart by what they are for. Stores of one block over the same
+// axes count as one, since they share a nest.
+struct Readers {
+  const tile::Program& program;
+  std::vector<std::set<size_t>> of;
+  std::map<std::pair<const Block*, std::vector<tile::AxisId>>, size_t> stores;
+  size_t count = 0;
+
+  void read(tile::ValueId id, size_t reader) {
+    if (id == tile::kNone || !of[id].insert(reader).second) return;
+    const Value& value = program.values[id];
+    if (!starts_nest(value)) read_parts(value, reader);
+  }
+
+  void read_parts(const Value& value, size_t reader) {
+    for (tile::ValueId operand : value.operands) read(operand, reader);
+    read(value.where, reader);
+    auto look = [&](const tile::Index& index) {
+      tile::for_each_term(index,
+                          [&](const tile::Index::Term& term) { read(term.value_id, reader); });
+    };
+    look(value.index);
+    for (const tile::Index& index : value.ref.at) look(index);
+  }
+
+  size_t store_reader(const Block* block, tile::ValueId id) {
+    return stores.try_emplace({block, program.values[id].axes}, count++).first->second;
+  }
+
+  void walk(const Block& block) {
+    for (const Stmt& stmt : block) {
+      if (stmt.kind == Stmt::loop || stmt.kind == Stmt::when) {
+        walk(stmt.body);
+        for (tile::ValueId id : stmt.init) read(id, count++);
+        for (tile::ValueId id : stmt.yields) read(id, store_reader(&stmt.body, id));
+        if (stmt.kind == Stmt::when) read(stmt.value, count++);
+      } else if (stmt.kind != Stmt::let) {
+        size_t reader = store_reader(&block, stmt.value);
+        read(stmt.value, reader);
+        read(stmt.where, reader);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+// A load of what this program writes, but not of the very element that the same coordinates store:
+// it has to be done before anything is stored.
+bool KernelEmitter::is_overwritten(const Value& load) const {
+  if (load.kind != Value::load) return false;
+  if (program_.buffers[load.ref.buffer].mode == tile::Buffer::in) return false;
+  bool own_element = false;
+  std::function<void(const Block&)> look = [&](const Block& block) {
+    for (const Stmt& stmt : block) {
+      own_element |= stmt.kind == Stmt::store && stmt.ref == load.ref;
+      look(stmt.body);
+    }
+  };
+  look(program_.body);
+  return !own_element;
+}
+
+void KernelEmitter::find_kept_values() {
+  Readers readers{.program = program_, .of = {}, .stores = {}};
+  readers.of.resize(program_.values.size());
+  readers.walk(program_.body);
+  for (const Value& value : program_.values) {
+    if (starts_nest(value)) readers.read_parts(value, readers.count++);
+  }
+  // Below a kept value nothing has to be kept for the same readers.
+  std::vector<bool> costly(program_.values.size(), false);
+  std::vector<bool> covered(program_.values.size(), true);
+  std::vector<bool> used(program_.values.size(), false);
+  for (ValueId id = 0; id < program_.values.size(); ++id) {
+    const Value& value = program_.values[id];
+    costly[id] = is_costly(value);
+    if (starts_nest(value)) continue;
+    for (ValueId operand : value.operands) {
+      costly[id] = costly[id] || (value.kind == Value::map && costly[operand]);
+    }
+  }
+  for (ValueId id = 0; id < program_.values.size(); ++id) {
+    const Value& value = program_.values[id];
+    for (ValueId operand : value.operands) {
+      bool same = !starts_nest(value) && readers.of[id] == readers.of[operand];
+      used[operand] = true;
+      covered[operand] = covered[operand] && same;
+    }
+  }
+  for (ValueId id = 0; id < program_.values.size(); ++id) {
+    const Value& value = program_.values[id];
+    bool shared = readers.of[id].size() > 1 && costly[id] && !starts_nest(value);
+    bool plain = value.kind == Value::map || value.kind == Value::random;
+    if (shared && plain && !(used[id] && covered[id])) kept_.insert(id);
+    if (is_overwritten(value)) kept_.insert(id);
+  }
+}
+
+}  // namespace weft::cpu

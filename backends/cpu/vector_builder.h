@@ -1,0 +1,81 @@
+// Short names for building straight vector code. Private to vector_math*.cc.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <span>
+
+#include "backends/cpu/target.h"
+
+namespace weft::cpu {
+
+// Every value is a scalar or a vector of as many lanes as the one it was made for.
+class VectorBuilder {
+ public:
+  using Value = llvm::Value*;
+
+  VectorBuilder(llvm::IRBuilderBase& builder, llvm::Type* like, const CpuTarget& target)
+      : ir(builder),
+        f32(type(like, builder.getFloatTy())),
+        f64(type(like, builder.getDoubleTy())),
+        i32(type(like, builder.getInt32Ty())),
+        i64(type(like, builder.getInt64Ty())),
+        fma_(target.fma),
+        guard_(builder) {
+    ir.clearFastMathFlags();  // the roundings below are what makes the results right
+  }
+
+  // The type with one lane of `scalar` for each lane of `like`.
+  static llvm::Type* type(llvm::Type* like, llvm::Type* scalar) {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
+    return vector == nullptr ? scalar
+                             : llvm::FixedVectorType::get(scalar, vector->getNumElements());
+  }
+
+  Value real(double value) { return llvm::ConstantFP::get(f32, value); }
+  Value wide(double value) { return llvm::ConstantFP::get(f64, value); }
+  Value whole(uint32_t value) { return llvm::ConstantInt::get(i32, value); }
+  Value whole64(uint64_t value) { return llvm::ConstantInt::get(i64, value); }
+
+  Value add(Value a, Value b) { return ir.CreateFAdd(a, b); }
+  Value sub(Value a, Value b) { return ir.CreateFSub(a, b); }
+  Value mul(Value a, Value b) { return ir.CreateFMul(a, b); }
+  // a * b + c, rounded once where the target can.
+  Value mad(Value a, Value b, Value c) {
+    return fma_ ? ir.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c})
+                : add(mul(a, b), c);
+  }
+  // The polynomial with these coefficients, lowest first.
+  template <class T>
+  Value poly(Value x, std::span<const T> coefficients) {
+    auto constant = [&](T value) { return llvm::ConstantFP::get(x->getType(), value); };
+    Value sum = constant(coefficients.back());
+    for (size_t i = coefficients.size() - 1; i-- > 0;) sum = mad(sum, x, constant(coefficients[i]));
+    return sum;
+  }
+  // NaN stays NaN. The order of operands makes each one instruction on x86.
+  Value at_most(Value x, Value limit) {
+    return ir.CreateSelect(ir.CreateFCmpOGT(x, limit), limit, x);
+  }
+  Value at_least(Value x, Value limit) {
+    return ir.CreateSelect(ir.CreateFCmpOLT(x, limit), limit, x);
+  }
+
+  Value bits(Value x) { return ir.CreateBitCast(x, x->getType() == f64 ? i64 : i32); }
+  Value from_bits(Value x) { return ir.CreateBitCast(x, x->getType() == i64 ? f64 : f32); }
+  Value magnitude(Value x) { return from_bits(ir.CreateAnd(bits(x), whole(0x7fffffff))); }
+  Value sign_bit(Value x) { return ir.CreateAnd(bits(x), whole(0x80000000)); }
+
+  llvm::IRBuilderBase& ir;
+  llvm::Type* const f32;
+  llvm::Type* const f64;
+  llvm::Type* const i32;
+  llvm::Type* const i64;
+
+ private:
+  bool fma_;
+  llvm::IRBuilderBase::FastMathFlagGuard guard_;
+};
+
+}  // namespace weft::cpu
