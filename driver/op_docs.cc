@@ -15,7 +15,7 @@ std::string join(const std::vector<std::string>& items, const std::string& prefi
 
 std::string signature(const OpInfo& op) {
   std::string out = join(op.results, "%", ", ") + " = " + std::string(op.name);
-  if (!op.operands.empty()) out += " " + join(op.operands, "%", ", ");
+  if (!op.operands.empty() && !op.has(kBody)) out += " " + join(op.operands, "%", ", ");
   std::string attrs;
   for (const AttrSpec& attr : op.attrs) {
     if (!attrs.empty()) attrs += ", ";
@@ -25,6 +25,7 @@ std::string signature(const OpInfo& op) {
                            : format(attr.fallback);
   }
   if (!attrs.empty()) out += " {" + attrs + "}";
+  if (op.has(kBody)) out += " (" + join(op.operands, "%", ", ") + ") { body }";
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The command line of Weft.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -7,6 +8,21 @@
 #include "tools/cli.h"
 
 namespace {
+
+// Why the command line is wrong, and what to type instead.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& failure, int argc,
+                        char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  bool unknown = !word.empty() && word[0] != '-' && std::ranges::find(names, word) == names.end();
+  std::string message = unknown ? "there is no command '" + word + "'" : failure.what();
+  std::string hint = unknown ? weft::did_you_mean(word, names) : "";
+  if (hint.empty()) hint = "run with --help for usage";
+  return weft::render(weft::Diagnostic{{}, std::move(message), {}, std::move(hint)});
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Weft compiles compute graphs for Transformers.", "weft");
@@ -19,6 +35,7 @@ int run(int argc, char** argv) {
   weft::cli::add_run(session);
   weft::cli::add_grad(session);
   weft::cli::add_dump(session);
+  weft::cli::add_explain(session);
   weft::cli::add_verify(session);
   weft::cli::add_devices(session);
   weft::cli::add_bench(session);
@@ -29,7 +46,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "error: %s\nhint: run with --help for usage\n", e.what());
+    std::fputs(usage_error(app, e, argc, argv).c_str(), stderr);
     return weft::cli::kWrongUsage;
   }
   return session.exit_code;

@@ -31,20 +31,42 @@ bool matches(const Node& node, const std::vector<std::string>& names, const std:
                      [&](const std::string& origin) { return covers(focus, origin); });
 }
 
-// The printed lines of a graph by the name of the first value that each defines.
-std::map<std::string, std::string> lines_by_value(const std::string& text) {
-  std::map<std::string, std::string> lines;
+// The printed lines of a graph by the name of the first value that each defines; with a body all
+// of its lines, as far as they are to the right of the first.
+std::map<std::string, std::vector<std::string>> lines_by_value(const std::string& text) {
+  constexpr size_t kIndent = 2;  // of what stands in the graph itself
+  std::map<std::string, std::vector<std::string>> lines;
+  std::vector<std::string>* open = nullptr;
   for (std::string_view rest = text; !rest.empty();) {
     size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (line.starts_with('%')) {
-      lines.emplace(Lexer(line).next().text, line);
+    size_t indent = line.find_first_not_of(' ');
+    bool inside = indent != std::string_view::npos && indent >= kIndent;
+    if (inside) line.remove_prefix(kIndent);
+    if (inside && line.starts_with('%')) {
+      open = &lines[std::string(Lexer(line).next().text)];
+      open->emplace_back(line);
+    } else if (inside && open != nullptr && (line.starts_with(' ') || line.starts_with('}'))) {
+      open->emplace_back(line);
+    } else {
+      open = nullptr;
     }
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
   return lines;
+}
+
+// What a region computes, or where it came from, is also looked for in its body.
+bool matches_inside(const Node& node, const std::string& focus) {
+  if (node.body == nullptr) return false;
+  auto names = value_names(*node.body);
+  for (uint32_t i = 0; i < node.body->nodes().size(); ++i) {
+    const Node& inner = (*node.body)[i];
+    if (inner.op == Op::input) continue;  // its name is that of something outside
+    if (matches(inner, names[i], focus) || matches_inside(inner, focus)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -59,7 +81,7 @@ Result<std::string> focus_text(const Module& module, const std::string& focus) {
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
       for (const std::string& value_name : names[i]) known.push_back(value_name);
       for (const std::string& origin : graph[i].origin) known.push_back(origin);
-      if (matches(graph[i], names[i], focus)) centre.insert(i);
+      if (matches(graph[i], names[i], focus) || matches_inside(graph[i], focus)) centre.insert(i);
     }
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
       for (Value operand : graph[i].operands) {
@@ -72,10 +94,13 @@ Result<std::string> focus_text(const Module& module, const std::string& focus) {
     out += "graph @" + graph.name() + "\n";
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
       if (centre.count(i) == 0 && around.count(i) == 0) continue;
-      std::string line = lines[names[i][0]];
-      if (info(graph[i].op).has(kStructural)) line = names[i][0] + ": " + graph[i].types[0].str();
-      if (line.empty()) continue;  // a literal
-      out += (centre.count(i) > 0 ? "> " : "  ") + line + "\n";
+      std::vector<std::string> shown = lines[names[i][0]];  // none for a literal
+      if (info(graph[i].op).has(kStructural)) {
+        shown = {names[i][0] + ": " + graph[i].types[0].str()};
+      }
+      for (const std::string& line : shown) {
+        out += (centre.count(i) > 0 ? "> " : "  ") + line + "\n";
+      }
     }
   }
   if (!out.empty()) return out;

@@ -1,5 +1,9 @@
 // A module as one web page.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "driver/view/view.h"
 #include "ir/text/text.h"
 
@@ -34,39 +38,78 @@ bool in_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
 
-// One line of the text form: values link to their definitions in the same graph, ops are coloured.
-std::string render_line(std::string_view line, const std::string& graph) {
-  std::string out;
-  size_t equals = line.find(" = ");
-  for (size_t i = 0; i < line.size();) {
-    char c = line[i];
-    if (c == '"') {
-      size_t end = std::min(line.find('"', i + 1), line.size() - 1);
-      out += "<span class=lo>" + escape(line.substr(i, end - i + 1)) + "</span>";
-      i = end + 1;
-    } else if (c == '%' || c == '@') {
-      size_t end = i + 1;
-      while (end < line.size() && in_name(line[end])) ++end;
-      std::string name(line.substr(i, end - i));
-      std::string scope = c == '%' ? graph : "";
-      bool defines = (equals != std::string_view::npos && i < equals) ||
-                     (end < line.size() && line[end] == ':');
-      out += defines ? "<a id=\"" + escape(scope + name) + "\">"
-                     : "<a href=\"#" + escape(scope + name) + "\">";
-      out += escape(name) + "</a>";
-      i = end;
-    } else if (i == equals) {
-      size_t end = i + 3;
-      while (end < line.size() && in_name(line[end])) ++end;
-      out += " = <span class=op>" + escape(line.substr(i + 3, end - i - 3)) + "</span>";
-      i = end;
-    } else {
-      out += escape(line.substr(i, 1));
-      ++i;
-    }
+// The lines of the text form, one after the other: values link to their definitions in the same
+// graph or body, ops are coloured.
+class Lines {
+ public:
+  void begin_graph(const std::string& graph) { scopes_ = {graph}; }
+
+  std::string render(std::string_view line) {
+    size_t start = std::min(line.find_first_not_of(' '), line.size());
+    if (line.substr(start).starts_with('}') && scopes_.size() > 1) scopes_.pop_back();
+    line_ = line;
+    out_.clear();
+    equals_ = inputs_ ? std::string_view::npos : line.find(" = ");
+    for (size_t i = 0; i < line.size();) i = part(i);
+    if (inputs_ && line.ends_with('{')) inputs_ = false;
+    return out_;
   }
-  return out;
-}
+
+ private:
+  // Renders what begins at `i`; returns where it ends.
+  size_t part(size_t i) {
+    char c = line_[i];
+    if (c == '"') {
+      size_t end = std::min(line_.find('"', i + 1), line_.size() - 1) + 1;
+      out_ += "<span class=lo>" + escape(line_.substr(i, end - i)) + "</span>";
+      return end;
+    }
+    if (c == '%' || c == '@') return reference(i);
+    if (i == equals_) {
+      size_t end = name_end(i + 3);
+      std::string_view op = line_.substr(i + 3, end - i - 3);
+      out_ += " = <span class=op>" + escape(op) + "</span>";
+      if (auto found = find_op(op); found && info(*found).has(kBody)) open_inputs();
+      return end;
+    }
+    out_ += escape(line_.substr(i, 1));
+    return i + 1;
+  }
+
+  size_t reference(size_t i) {
+    size_t end = name_end(i + 1);
+    std::string name(line_.substr(i, end - i));
+    std::string_view after = line_.substr(end);
+    bool inner = inputs_ && after.starts_with(" = ");  // of a body, whose scope is the newest
+    bool defines = inner || (!inputs_ && ((equals_ != std::string_view::npos && i < equals_) ||
+                                          after.starts_with(':')));
+    std::string scope = scopes_.empty() ? "" : scopes_.back();
+    if (inputs_ && !inner) scope = scopes_[scopes_.size() - 2];
+    std::string target = escape((line_[i] == '%' ? scope : "") + name);
+    out_ += defines ? "<a id=\"" + target + "\">" : "<a href=\"#" + target + "\">";
+    out_ += escape(name) + "</a>";
+    return end;
+  }
+
+  // The inputs of a body follow, on this line or on the next ones.
+  void open_inputs() {
+    size_t first = line_.find_first_not_of(' ');
+    std::string owner(line_.substr(first, name_end(first + 1) - first));
+    scopes_.push_back((scopes_.empty() ? "" : scopes_.back()) + owner);
+    inputs_ = true;
+  }
+
+  size_t name_end(size_t i) const {
+    while (i < line_.size() && in_name(line_[i])) ++i;
+    return i;
+  }
+
+  std::string_view line_;
+  size_t equals_ = 0;
+  bool inputs_ = false;
+  std::vector<std::string> scopes_;  // the graph and the bodies that are open
+  std::string out_;
+};
 
 }  // namespace
 
@@ -81,17 +124,18 @@ std::string to_html(const Module& module) {
   }
   out += "</p>\n<pre>";
   std::string text = print(module);
-  std::string graph;
+  Lines lines;
   for (std::string_view rest = text; !rest.empty();) {
     size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);
     size_t start = line.find_first_not_of(' ');
     if (start != std::string_view::npos && line.substr(start).starts_with("graph @")) {
       std::string_view name = line.substr(start + 7);
-      graph = std::string(name.substr(0, name.find('(')));
+      std::string graph(name.substr(0, name.find('(')));
+      lines.begin_graph(graph);
       out += "<span id=\"graph-" + escape(graph) + "\"></span>";
     }
-    out += render_line(line, graph) + "\n";
+    out += lines.render(line) + "\n";
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }

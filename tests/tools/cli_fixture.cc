@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/tools/cli_fixture.h"
 
+#include <poll.h>
+#include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -50,6 +53,31 @@ Outcome CliTest::weft(const std::string& arguments) const {
   outcome.peak_kb = usage.ru_maxrss;
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
+}
+
+std::string CliTest::on_terminal(const std::string& arguments, const std::string& awaited,
+                                 int seconds) const {
+  int terminal = -1;
+  pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    std::string command = "cd '" + folder_ + "' && exec '" WEFT_BINARY "' " + arguments;
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string told;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (told.find(awaited) == std::string::npos && std::chrono::steady_clock::now() < end) {
+    pollfd ready{terminal, POLLIN, 0};
+    if (::poll(&ready, 1, 100) <= 0) continue;
+    char bytes[4096];
+    ssize_t count = ::read(terminal, bytes, sizeof(bytes));
+    if (count <= 0) break;  // it has ended
+    told.append(bytes, static_cast<size_t>(count));
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(terminal);
+  return told;
 }
 
 }  // namespace weft

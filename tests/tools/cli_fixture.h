@@ -29,6 +29,11 @@ class CliTest : public ::testing::Test {
   // Runs `weft ARGUMENTS` in the test's folder.
   Outcome weft(const std::string& arguments) const;
 
+  // What the command writes to a terminal, until `awaited` is among it or the seconds are over;
+  // then the command is stopped.
+  std::string on_terminal(const std::string& arguments, const std::string& awaited,
+                          int seconds) const;
+
   std::string folder_;
 };
 

@@ -22,9 +22,9 @@ TEST_F(CliTest, RunsATrainingStepOnTheOracle) {
   EXPECT_GT(result["outputs"]["loss"]["value"], 0.0);
   EXPECT_EQ(result["outputs"]["grad.w"]["shape"], (std::vector<int64_t>{4, 8}));
   EXPECT_TRUE(std::filesystem::exists(path("out/grad.w.npy")));
-  Outcome twice = weft("run train.weft --graph @backward --random-inputs --dim B=3 --json");
+  Outcome twice =
+      weft("run train.weft --graph @backward --device oracle --random-inputs --dim B=3 --json");
   EXPECT_EQ(nlohmann::json::parse(twice.out)["outputs"], result["outputs"]);
-  EXPECT_THAT(twice.err, HasSubstr("running on the oracle"));
 }
 
 TEST_F(CliTest, StateIsCarriedAndSaved) {
@@ -72,6 +72,27 @@ TEST_F(CliTest, VerifyPrintsTheSizesItUsed) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("@forward at B="));
   EXPECT_THAT(outcome.out, HasSubstr("ok:"));
+}
+
+TEST_F(CliTest, ComparesShapesBeforeItReads) {
+  write("ffn.weft", kFfn);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3000000000, 5), }\n";
+  std::string file = write("x.npy", std::string("\x93NUMPY\x01\0", 8) +
+                                        static_cast<char>(header.size()) + '\0' + header);
+  std::filesystem::resize_file(file, 10 + header.size() + 60000000000);  // sparse
+  Outcome outcome = weft("run ffn.weft --input x=x.npy");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("input x: expected f32[B, 4], got f32[3000000000, 5]"));
+  EXPECT_LT(outcome.peak_kb, 100 * 1024);
+}
+
+// On a terminal, after two seconds, so that nobody thinks it hangs.
+TEST_F(CliTest, LongRunsShowProgressOnATerminal) {
+  write("ffn.weft", kFfn);
+  std::string told =
+      on_terminal("run ffn.weft --device oracle --random-inputs --repeat 1000000", "node ", 20);
+  EXPECT_THAT(told, HasSubstr("node "));
+  EXPECT_THAT(told, HasSubstr(" of 7: "));
 }
 
 TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {

@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 TEST_F(CliTest, EveryCommandHasHelpWithAnExample) {
   Outcome top = weft("--help");
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"models", "compile", "run", "grad", "dump", "verify", "devices",
-                              "bench", "docs", "completion"}) {
+  for (const char* command : {"models", "compile", "run", "grad", "dump", "explain", "verify",
+                              "devices", "bench", "docs", "completion"}) {
     EXPECT_THAT(top.out, HasSubstr(command));
     Outcome help = weft(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);
@@ -34,6 +34,8 @@ TEST_F(CliTest, WrongUsageIsCodeTwo) {
 }
 
 TEST_F(CliTest, SuggestsNearNames) {
+  EXPECT_THAT(weft("frobnicate").err, HasSubstr("there is no command 'frobnicate'\nhint: run"));
+  EXPECT_THAT(weft("verfiy x").err, HasSubstr("did you mean 'verify'?"));
   EXPECT_THAT(weft("dump transformer-tyni").err, HasSubstr("did you mean 'transformer-tiny'?"));
   write("ffn.weft", kFfn);
   EXPECT_THAT(weft("grad ffn.weft --loss los").err, HasSubstr("did you mean 'loss'?"));
@@ -58,8 +60,8 @@ TEST_F(CliTest, JsonIsOneObjectALineAndNothingElse) {
   for (const char* command :
        {"models", "models gpt-char", "models gpt-char -o m.weft", "grad ffn.weft --loss loss",
         "dump ffn.weft", "dump ffn.weft --diff simplify", "dump ffn.weft --all", "compile ffn.weft",
-        "verify ffn.weft", "run ffn.weft --random-inputs", "devices", "docs ops",
-        "completion bash"}) {
+        "dump ffn.weft --kernels", "explain ffn.weft", "verify ffn.weft",
+        "run ffn.weft --random-inputs", "devices", "docs ops", "completion bash"}) {
     Outcome outcome = weft(std::string(command) + " --json");
     ASSERT_EQ(outcome.code, 0) << command << outcome.err;
     EXPECT_FALSE(outcome.out.empty()) << command;

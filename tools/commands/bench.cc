@@ -1,7 +1,12 @@
 // weft bench: measurements, one JSON line per result.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "driver/bench/measure.h"
 #include "driver/bench/roofline.h"
 #include "runtime/devices.h"
 #include "tools/cli.h"
@@ -10,8 +15,10 @@ namespace weft::cli {
 namespace {
 
 struct Options {
-  std::string group;
-  int repeat = 7;
+  std::string wanted;  // a group or a case
+  std::vector<std::string> dtypes = {"f32"};
+  int repeat = 15;
+  double budget = 12;
 };
 
 double median(std::vector<double> values) {
@@ -19,34 +26,139 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// What every result has.
+nlohmann::json result_json(const std::string& name, int threads, const std::vector<double>& times) {
+  return {{"case", name},
+          {"device", "cpu"},
+          {"threads", threads},
+          {"median_ms", median(times)},
+          {"min_ms", *std::min_element(times.begin(), times.end())},
+          {"n", times.size()},
+          {"cpu", cpu_facts().model}};
+}
+
+Status put_result(const Common& common, const nlohmann::json& result) {
+  if (common.json) return put_json(result);
+  double gflops = result.value("gflops", 0.0);
+  double gigabytes = result.value("gb_per_s", 0.0);
+  char line[200];
+  std::snprintf(line, sizeof line, "%-32s %d threads  %10.3f ms (best %.3f)",
+                result["case"].get<std::string>().c_str(), result["threads"].get<int>(),
+                result["median_ms"].get<double>(), result["min_ms"].get<double>());
+  std::string text = line;
+  if (gflops > 0) text += cat("  ", gflops, " GFLOP/s");
+  if (gflops <= 0 && gigabytes > 0) text += cat("  ", gigabytes, " GB/s");
+  return put(text + "\n");
+}
+
 Status roofline(const Options& options, const Common& common) {
-  if (common.device != "cpu")
-    return error({}, "no roofline of device '", common.device, "' in this build");
-  CpuFacts facts = cpu_facts();
-  int threads = common.threads > 0 ? common.threads : facts.threads;
-  for (const RooflineResult& result : measure_roofline(threads, options.repeat)) {
-    double middle = median(result.milliseconds);
-    double least = *std::min_element(result.milliseconds.begin(), result.milliseconds.end());
-    double gflops = result.gflop / (middle / 1e3);
-    double gigabytes = result.gigabytes / (middle / 1e3);
-    if (common.json) {
-      WEFT_TRY_STATUS(put_json({{"case", result.name},
-                                {"device", "cpu"},
-                                {"threads", result.threads},
-                                {"median_ms", middle},
-                                {"min_ms", least},
-                                {"gflops", gflops},
-                                {"gb_per_s", gigabytes},
-                                {"extra_mb", result.megabytes},
-                                {"compile_ms", 0},
-                                {"cpu", facts.model}}));
-      continue;
+  int threads = common.threads > 0 ? common.threads : cpu_facts().threads;
+  for (const RooflineResult& limit : measure_roofline(threads, options.repeat)) {
+    nlohmann::json line = result_json(limit.name, limit.threads, limit.milliseconds);
+    double seconds = median(limit.milliseconds) / 1e3;
+    line["gflops"] = limit.gflop / seconds;
+    line["gb_per_s"] = limit.gigabytes / seconds;
+    line["extra_mb"] = limit.megabytes;
+    line["compile_ms"] = 0;
+    WEFT_TRY_STATUS(put_result(common, line));
+  }
+  return ok();
+}
+
+BenchRequest request_of(const Options& options, const Common& common) {
+  return {common.target_cpu, common.threads, options.repeat, options.budget, common.seed};
+}
+
+Status measure_case(const BenchCase& entry, const Options& options, const Common& common) {
+  WEFT_TRY(BenchResult result, measure(entry, request_of(options, common)));
+  nlohmann::json line = result_json(result.name, result.threads, result.milliseconds);
+  double seconds = result.median_ms() / 1e3;
+  line["gflops"] = result.flops / seconds / 1e9;
+  if (result.bytes > 0) line["gb_per_s"] = result.bytes / seconds / 1e9;
+  line["extra_mb"] = result.extra_mb;
+  line["compile_ms"] = result.compile_ms;
+  line["kernels"] = result.kernels;
+  line["arena_bytes"] = result.arena_bytes;
+  return put_result(common, line);
+}
+
+// A folder of its own for the files of a measurement; gone afterwards.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "weft-bench-XXXXXX").string();
+    made_ = ::mkdtemp(path_.data()) != nullptr;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (made_) std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  bool made() const { return made_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool made_ = false;
+};
+
+Status startup(const Options& options, const Common& common) {
+  ScratchFolder folder;
+  if (!folder.made()) return error({}, folder.path(), ": cannot make the folder");
+  std::error_code failure;
+  std::string binary = std::filesystem::read_symlink("/proc/self/exe", failure).string();
+  if (failure) return error({}, "cannot find the running program: ", failure.message());
+  WEFT_TRY(StartupResult result,
+           measure_startup(request_of(options, common), binary, folder.path()));
+  int threads = common.threads > 0 ? common.threads : cpu_facts().threads;
+  for (const auto& [name, times] :
+       {std::pair("startup", result.run_ms), std::pair("startup_weftx", result.loaded_ms)}) {
+    nlohmann::json line = result_json(name, threads, times);
+    line["gflops"] = line["extra_mb"] = line["compile_ms"] = 0;
+    WEFT_TRY_STATUS(put_result(common, line));
+  }
+  nlohmann::json line = result_json("startup_train_tiny", threads, {result.cold_compile_ms});
+  line["gflops"] = line["extra_mb"] = 0;
+  line["compile_ms"] = line["cold_compile_ms"] = result.cold_compile_ms;
+  line["warm_start_ms"] = result.warm_start_ms;
+  line["bind_known_us"] = result.bind_known_us;
+  line["bind_new_us"] = result.bind_new_us;
+  return put_result(common, line);
+}
+
+std::vector<BenchCase> chosen_cases(const Options& options) {
+  std::vector<BenchCase> chosen;
+  for (const std::string& name : options.dtypes) {
+    for (BenchCase& entry : bench_cases(*parse_dtype(name))) {
+      bool wanted = entry.group == options.wanted || entry.name == options.wanted;
+      if (wanted) chosen.push_back(std::move(entry));
     }
-    char line[160];
-    std::snprintf(line, sizeof line, "%-16s %d threads  %8.2f ms (best %.2f)  %8.1f %s\n",
-                  result.name.c_str(), result.threads, middle, least,
-                  result.gflop > 0 ? gflops : gigabytes, result.gflop > 0 ? "GFLOP/s" : "GB/s");
-    WEFT_TRY_STATUS(put(line));
+  }
+  return chosen;
+}
+
+Status run(const Options& options, const Common& common) {
+  if (common.device != "cpu") {
+    return error({}, "this build does not measure device '", common.device, "'")
+        .hint("--device cpu");
+  }
+  if (options.wanted == "roofline") return roofline(options, common);
+  if (options.wanted == "startup") return startup(options, common);
+  std::vector<BenchCase> cases = chosen_cases(options);
+  if (cases.empty()) {
+    std::vector<std::string> names = bench_groups();
+    for (const BenchCase& entry : bench_cases(DType::f32)) names.push_back(entry.name);
+    return error({}, "there is no group or case '", options.wanted, "' of these element types")
+        .hint(did_you_mean(options.wanted, names));
+  }
+  bool terminal = ::isatty(STDERR_FILENO) != 0 && !common.quiet;
+  for (const BenchCase& entry : cases) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s ...", entry.name.c_str());
+    Status status = measure_case(entry, options, common);
+    if (terminal) std::fputs("\r\033[K", stderr);
+    WEFT_TRY_STATUS(std::move(status));
   }
   return ok();
 }
@@ -55,16 +167,24 @@ Status roofline(const Options& options, const Common& common) {
 
 void add_bench(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
+  std::string groups = "roofline, startup";
+  for (const std::string& group : bench_groups()) groups += ", " + group;
   CLI::App* command =
       add_command(session, "bench", "measures; `roofline` is the machine's own limit",
-                  "weft bench roofline --threads 2 --json");
-  command->add_option("case", options->group, "roofline")
-      ->required()
-      ->check(CLI::IsMember({"roofline"}));
+                  "weft bench gemm --threads 2 --json");
+  command->add_option("case", options->wanted, groups + "; or one case, such as train_tiny")
+      ->required();
+  command->add_option("--dtype", options->dtypes, "f32, f16, bf16, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   command->add_option("--repeat", options->repeat, "measurements of each")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  on_run(session, command, [&session, options] { return roofline(*options, session.common); });
+  command->add_option("--budget", options->budget, "seconds of each, after three measurements")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  on_run(session, command, [&session, options] { return run(*options, session.common); });
 }
 
 }  // namespace weft::cli

@@ -1,12 +1,15 @@
-// weft compile: runs the pipeline and says what came of it.
+// weft compile: a module to machine code, ahead of time; says what came of it.
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/compile.h"
+
+#include "driver/explain.h"
 #include "driver/model_file.h"
-#include "ir/graph/flops.h"
 #include "ir/support/file.h"
 #include "ir/text/text.h"
-#include "passes/pass.h"
-#include "passes/sample_inputs.h"
+#include "ir/tile/text.h"
+#include "runtime/executable_file.h"
 #include "tools/cli.h"
+#include "tools/graph_reports.h"
 
 namespace weft::cli {
 namespace {
@@ -17,14 +20,10 @@ struct Options {
   std::string dump_dir;
   std::vector<std::string> skip;
   bool fast_math = false;
+  bool explain = false;
+  bool bounds_checks = false;
   GraphOptions graph;
 };
-
-int64_t node_count(const Module& module) {
-  int64_t count = 0;
-  for (const Graph& graph : module.graphs) count += static_cast<int64_t>(graph.nodes().size());
-  return count;
-}
 
 // NN-PASS.weft after each pass that changed the module.
 Status dump_after(const std::string& folder, const PassRecord& pass, const Module& module) {
@@ -34,97 +33,163 @@ Status dump_after(const std::string& folder, const PassRecord& pass, const Modul
   return write_file(folder + "/" + name, print(module));
 }
 
-nlohmann::json pass_json(const PassRecord& pass) {
-  return {{"name", pass.name},
-          {"changed", pass.changed},
-          {"skipped", pass.skipped},
-          {"ms", pass.milliseconds}};
+Status dump_kernels(const std::string& folder, const Compiled& compiled) {
+  WEFT_TRY_STATUS(make_folder(folder));
+  if (compiled.texts.empty()) {
+    for (const tile::Program& program : compiled.programs) {
+      WEFT_TRY_STATUS(write_file(folder + "/" + program.name + ".tile", tile::print(program)));
+    }
+  }
+  for (const cpu::KernelText& text : compiled.texts) {
+    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".tile", text.tile));
+    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".ll", text.llvm));
+    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".s", text.assembly));
+  }
+  return ok();
 }
 
-Status report(const Module& module, int64_t nodes_before, const std::vector<PassRecord>& passes,
-              const Options& options, const Common& common) {
-  double total = 0;
+nlohmann::json passes_json(const std::vector<PassRecord>& passes) {
   nlohmann::json rows = nlohmann::json::array();
   for (const PassRecord& pass : passes) {
-    total += pass.milliseconds;
-    rows.push_back(pass_json(pass));
+    rows.push_back({{"name", pass.name},
+                    {"changed", pass.changed},
+                    {"skipped", pass.skipped},
+                    {"ms", pass.milliseconds}});
   }
-  nlohmann::json graphs = nlohmann::json::array();
+  return rows;
+}
+
+Status report_json(const Compiled& compiled, const std::vector<GraphReport>& graphs) {
+  nlohmann::json rows = nlohmann::json::array();
+  AttentionCount attention;
+  int64_t bytes = 0;
+  int64_t flops = 0;
+  int64_t peak = 0;
+  for (const GraphReport& graph : graphs) {
+    rows.push_back(graph_json(graph));
+    attention.unfused += graph.attention.unfused;
+    bytes += graph.bytes;
+    flops += graph.flops;
+    peak = std::max(peak, graph.peak.bytes);
+  }
+  return put_json({{"module", compiled.module.name},
+                   {"device", compiled.executable.device},
+                   {"target_cpu", compiled.executable.target_cpu},
+                   {"kernels", compiled.programs.size()},
+                   {"code_bytes", compiled.executable.code.size()},
+                   {"bytes", bytes},
+                   {"flops", flops},
+                   {"peak_bytes", peak},
+                   {"compile_ms", compiled.total_ms()},
+                   {"passes_ms", compiled.passes_ms},
+                   {"plan_ms", compiled.plan_ms},
+                   {"code_ms", compiled.code_ms},
+                   {"attention", attention_json(attention)},
+                   {"passes", passes_json(compiled.passes)},
+                   {"graphs", rows}});
+}
+
+Status report_text(const Compiled& compiled, const std::vector<GraphReport>& graphs,
+                   const Options& options) {
   std::string text;
-  for (const PassRecord& pass : passes) {
+  for (const PassRecord& pass : compiled.passes) {
+    const char* state = pass.skipped ? "skipped" : pass.changed ? "changed" : "-";
     char line[96];
-    std::snprintf(line, sizeof line, "%-16s %8.2f ms  %s\n", std::string(pass.name).c_str(),
-                  pass.milliseconds,
-                  pass.skipped   ? "skipped"
-                  : pass.changed ? "changed"
-                                 : "-");
+    std::snprintf(line, sizeof line, "%-18s %9.2f ms  %s\n", std::string(pass.name).c_str(),
+                  pass.milliseconds, state);
     text += line;
   }
-  WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
-  for (const Graph& graph : module.graphs) {
-    WEFT_TRY(DimBinding dims, sample_dims(module, graph, given));
-    WEFT_TRY(int64_t flops, count_flops(module, graph, dims));
-    graphs.push_back({{"name", graph.name()},
-                      {"nodes", graph.nodes().size()},
-                      {"flops", flops},
-                      {"dims", dims}});
-    text += cat("@", graph.name(), ": ", graph.nodes().size(), " nodes, ",
-                static_cast<double>(flops) / 1e9, " GFLOP");
-    for (const auto& [symbol, size] : dims) text += cat(" ", symbol, "=", size);
-    text += "\n";
-  }
-  if (common.json) {
-    return put_json({{"module", module.name},
-                     {"compile_ms", total},
-                     {"nodes_before", nodes_before},
-                     {"nodes", node_count(module)},
-                     {"passes", rows},
-                     {"graphs", graphs}});
+  char line[160];
+  std::snprintf(line, sizeof line, "%-18s %9.2f ms\n%-18s %9.2f ms  %zu kernels, %s bytes\n",
+                "lower and plan", compiled.plan_ms, "code", compiled.code_ms,
+                compiled.programs.size(),
+                with_commas(static_cast<int64_t>(compiled.executable.code.size())).c_str());
+  text += line;
+  for (const GraphReport& graph : graphs) {
+    text += options.explain ? explanation_text(graph) : graph_line(graph);
   }
   return put(text);
 }
 
-Status compile(const Options& options, const Common& common) {
-  if (options.output.ends_with(".weftx")) {
-    return error({}, "this build has no code generator, so it cannot write ", options.output)
-        .hint("write the optimised module instead: -o OUT.weft or -o OUT.weftb");
+// Without a code generator everything but the code.
+Result<Compiled> compile_or_plan(Module module, const CompileRequest& request,
+                                 const Common& common) {
+  if (has_code_generator()) return compile(std::move(module), request);
+  note(common, "this build has no code generator: passes and plan only");
+  WEFT_TRY(PlannedModule planned, plan_module(std::move(module), request));
+  Compiled compiled;
+  compiled.module = std::move(planned.module);
+  compiled.programs = std::move(planned.plan.programs);
+  compiled.executable.graphs = std::move(planned.plan.graphs);
+  compiled.passes = std::move(planned.passes);
+  compiled.passes_ms = planned.passes_ms;
+  compiled.plan_ms = planned.plan_ms;
+  return compiled;
+}
+
+Status save(const Compiled& compiled, const std::string& path) {
+  if (path.empty()) return ok();
+  if (!path.ends_with(".weftx")) return save_model(compiled.module, path);
+  if (!has_code_generator()) {
+    return error({}, "this build has no code generator, so it cannot write ", path)
+        .hint("write the fused module instead: -o OUT.weft or -o OUT.weftb");
   }
+  return save_executable(path, compiled.executable);
+}
+
+Status run(const Options& options, const Common& common) {
   WEFT_TRY(Module module, load_model(options.model));
   remember_for_reproducer(module);
-  if (!options.graph.graph.empty()) {
-    WEFT_TRY(const Graph* graph, choose_graph(module, options.graph.graph));
-    Graph kept = *graph;
-    module.graphs = {std::move(kept)};
-  }
-  int64_t nodes_before = node_count(module);
-  PipelineOptions pipeline;
-  pipeline.skip = options.skip;
-  pipeline.pass.fast_math = options.fast_math;
+  WEFT_TRY_STATUS(keep_graph(module, options.graph.graph));
+  WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
+  CompileRequest request;
+  request.device = common.device;
+  request.target_cpu = common.target_cpu;
+  request.other_machine = true;
+  request.bounds_checks = options.bounds_checks;
+  request.keep_text = !options.dump_dir.empty();
+  request.pipeline.skip = options.skip;
+  request.pipeline.pass.fast_math = options.fast_math;
   if (!options.dump_dir.empty()) {
     WEFT_TRY_STATUS(make_folder(options.dump_dir));
-    pipeline.after_pass = [&](const PassRecord& pass, const Module& now) {
+    request.pipeline.after_pass = [&](const PassRecord& pass, const Module& now) {
       return dump_after(options.dump_dir, pass, now);
     };
   }
-  WEFT_TRY(std::vector<PassRecord> passes, run_pipeline(module, pipeline));
-  if (!options.output.empty()) WEFT_TRY_STATUS(save_model(module, options.output));
-  return report(module, nodes_before, passes, options, common);
+  WEFT_TRY(Compiled compiled, compile_or_plan(module, request, common));
+  if (!options.dump_dir.empty()) {
+    WEFT_TRY_STATUS(dump_kernels(options.dump_dir + "/kernels", compiled));
+  }
+  WEFT_TRY_STATUS(save(compiled, options.output));
+  std::vector<GraphReport> graphs;
+  for (const GraphPlan& plan : compiled.executable.graphs) {
+    WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
+    WEFT_TRY(GraphReport report,
+             explain_graph(module, compiled.module, compiled.programs, plan, dims));
+    graphs.push_back(std::move(report));
+  }
+  return common.json ? report_json(compiled, graphs) : report_text(compiled, graphs, options);
 }
 
 }  // namespace
 
 void add_compile(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
-  CLI::App* command = add_command(session, "compile", "runs the passes on a module",
-                                  "weft compile tiny.weft -o tiny.opt.weft --dump-ir ir/");
+  CLI::App* command = add_command(session, "compile", "compiles a module ahead of time",
+                                  "weft compile tiny.weft -o tiny.weftx --dump-ir ir/");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  command->add_option("-o,--output", options->output, "where the optimised module goes");
-  command->add_option("--dump-ir", options->dump_dir, "folder for NN-PASS.weft after each pass");
+  command->add_option("-o,--output", options->output,
+                      "OUT.weftx for the executable; .weft or .weftb for the fused module");
+  command->add_option("--dump-ir", options->dump_dir,
+                      "folder for NN-PASS.weft after each pass, and kernels/NAME.{tile,ll,s}");
+  command->add_flag("--explain", options->explain, "which kernel runs each op, and why");
+  command->add_flag("--bounds-checks", options->bounds_checks,
+                    "check every access of the generated code");
   command->add_flag("--fast-math", options->fast_math,
                     "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
   add_graph_options(command, options->graph);
-  on_run(session, command, [&session, options] { return compile(*options, session.common); });
+  on_run(session, command, [&session, options] { return run(*options, session.common); });
 }
 
 }  // namespace weft::cli

@@ -1,11 +1,14 @@
 // weft dump: the IR at any point of the pipeline.
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/compile.h"
 #include "driver/model_file.h"
 #include "driver/view/diff.h"
 #include "driver/view/view.h"
 #include "ir/text/text.h"
+#include "ir/tile/text.h"
 #include "passes/pass.h"
 #include "tools/cli.h"
+#include "tools/graph_reports.h"
 
 namespace weft::cli {
 namespace {
@@ -20,19 +23,12 @@ struct Options {
   std::vector<std::string> skip;
   bool fast_math = false;
   bool all = false;
+  bool kernels = false;
 };
-
-Status keep_one_graph(Module& module, const std::string& name) {
-  if (name.empty()) return ok();
-  WEFT_TRY(const Graph* graph, choose_graph(module, name));
-  Graph kept = *graph;
-  module.graphs = {std::move(kept)};
-  return ok();
-}
 
 // `after` names the pass that made the module; empty for the module as read.
 Status show(Module module, const std::string& after, const Options& options, const Common& common) {
-  WEFT_TRY_STATUS(keep_one_graph(module, options.graph));
+  WEFT_TRY_STATUS(keep_graph(module, options.graph));
   std::string text;
   if (!options.focus.empty()) {
     WEFT_TRY(text, focus_text(module, options.focus));
@@ -49,7 +45,7 @@ Status show(Module module, const std::string& after, const Options& options, con
 
 // The text before and after the first run of `pass` that changed something (or its last run).
 Status show_diff(Module module, const Options& options, const Common& common) {
-  WEFT_TRY_STATUS(keep_one_graph(module, options.graph));
+  WEFT_TRY_STATUS(keep_graph(module, options.graph));
   std::string before;
   std::string previous;
   std::string after;
@@ -87,9 +83,30 @@ Status show_all(Module module, const Options& options, const Common& common) {
   return ok();
 }
 
+// The Tile program of every kernel that the module's graphs run.
+Status show_kernels(Module module, const Options& options, const Common& common) {
+  WEFT_TRY_STATUS(keep_graph(module, options.graph));
+  CompileRequest request;
+  request.target_cpu = common.target_cpu;
+  request.other_machine = true;
+  request.pipeline.skip = options.skip;
+  request.pipeline.pass.fast_math = options.fast_math;
+  WEFT_TRY(PlannedModule planned, plan_module(std::move(module), request));
+  for (const tile::Program& program : planned.plan.programs) {
+    std::string text = tile::print(program);
+    if (common.json) {
+      WEFT_TRY_STATUS(put_json({{"kernel", program.name}, {"text", text}}));
+    } else {
+      WEFT_TRY_STATUS(put(text + "\n"));
+    }
+  }
+  return ok();
+}
+
 Status dump(const Options& options, const Common& common) {
   WEFT_TRY(Module module, load_model(options.model));
   remember_for_reproducer(module);
+  if (options.kernels) return show_kernels(std::move(module), options, common);
   if (!options.diff.empty()) return show_diff(std::move(module), options, common);
   if (options.all) return show_all(std::move(module), options, common);
   if (!options.after.empty()) {
@@ -114,8 +131,11 @@ void add_dump(Session& session) {
   CLI::Option* diff = command->add_option("--diff", options->diff, "what this pass changed");
   CLI::Option* all =
       command->add_flag("--all", options->all, "after every pass that changed something");
-  after->excludes(diff)->excludes(all);
-  diff->excludes(all);
+  CLI::Option* kernels =
+      command->add_flag("--kernels", options->kernels, "the Tile programs of the plan");
+  after->excludes(diff)->excludes(all)->excludes(kernels);
+  diff->excludes(all)->excludes(kernels);
+  all->excludes(kernels);
   command->add_flag("--fast-math", options->fast_math,
                     "also rules that are wrong for NaN or infinities");
   command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);

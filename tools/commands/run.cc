@@ -1,16 +1,19 @@
 // weft run: a graph on .npy tensors.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 
+#include "driver/compile.h"
+#include "driver/execute.h"
 #include "driver/model_file.h"
 #include "ir/oracle/oracle.h"
 #include "passes/sample_inputs.h"
 #include "runtime/devices.h"
-#include "runtime/files/npy.h"
+#include "runtime/executable_file.h"
 #include "runtime/files/safetensors.h"
 #include "tools/cli.h"
+#include "tools/graph_reports.h"
+#include "tools/progress.h"
+#include "tools/tensors.h"
 
 namespace weft::cli {
 namespace {
@@ -24,143 +27,198 @@ struct Options {
   GraphOptions graph;
   int repeat = 1;
   bool random_inputs = false;
+  bool bounds_checks = false;
 };
 
-Result<TensorMap> read_inputs(const Graph& graph, const Options& options) {
-  std::vector<std::string> names;
-  for (Value input : graph.inputs()) names.push_back(graph.input_name(input));
+// What there is to run, and on what numbers.
+struct Job {
+  Module module;     // of a compiled file: its interface
+  LoadedPtr loaded;  // a compiled file; null for a module
+  const Graph* graph = nullptr;
   TensorMap inputs;
-  for (const std::string& text : options.inputs) {
-    size_t equals = text.find('=');
-    std::string name = text.substr(0, equals);
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return error({}, "graph @", graph.name(), " has no input '", name, "'")
-          .hint(did_you_mean(name, names));
-    }
-    WEFT_TRY(Tensor tensor, read_npy(text.substr(equals + 1)));
-    if (!inputs.emplace(name, std::move(tensor)).second) {
-      return error({}, "--input ", name, " is given twice");
-    }
-  }
-  return inputs;
-}
+  DimBinding given;  // sizes by --dim and by random inputs
+  DimBinding dims;   // all of them
+};
+
+// What came of it.
+struct Outcome {
+  std::string device;
+  int threads = 1;
+  TensorMap outputs;
+  TensorMap storage;  // afterwards, if it is to be saved
+  std::vector<double> times;
+  double compile_ms = 0;
+  int64_t peak_bytes = 0;
+  int64_t launches = 0;
+};
 
 // Fills what --input left out; the sizes of the given ones decide those of the others.
 Status add_random_inputs(const Module& module, const Graph& graph, DimBinding& dims, uint64_t seed,
                          TensorMap& inputs) {
-  for (Value input : graph.inputs()) {
-    auto given = inputs.find(graph.input_name(input));
-    const Shape& shape = graph.type(input).shape;
-    if (given == inputs.end() || given->second.shape.size() != shape.size()) continue;
-    for (size_t i = 0; i < shape.size(); ++i) {
-      if (auto symbol = shape[i].as_symbol()) dims.emplace(*symbol, given->second.shape[i]);
-    }
-  }
-  WEFT_TRY(dims, sample_dims(module, graph, dims));
+  WEFT_TRY(DimBinding known, bind_known_dims(module, graph, inputs, {}, dims));
+  WEFT_TRY(dims, sample_dims(module, graph, known));
   WEFT_TRY(TensorMap sampled, sample_inputs(module, graph, dims, seed));
-  for (auto& [name, tensor] : sampled) inputs.emplace(name, std::move(tensor));
+  inputs.merge(sampled);
   return ok();
 }
 
-// Output names become file names: none may leave the folder.
-Status check_output_names(const Graph& graph) {
-  for (const Output& output : graph.outputs) {
-    bool safe =
-        output.name.find('/') == std::string::npos && output.name.find('\0') == std::string::npos;
-    if (!safe)
-      return error(output.loc, "output '", output.name, "' cannot be saved: its name is a path");
-  }
-  return ok();
-}
-
-Status save_outputs(const TensorMap& outputs, const std::string& folder) {
-  if (folder.empty()) return ok();
-  WEFT_TRY_STATUS(make_folder(folder));
-  for (const auto& [name, tensor] : outputs) {
-    WEFT_TRY_STATUS(write_npy(folder + "/" + name + ".npy", tensor));
-  }
-  return ok();
-}
-
-std::string shape_text(const Tensor& tensor) {
-  return Type{tensor.dtype, Shape(tensor.shape.begin(), tensor.shape.end())}.str();
-}
-
-// A scalar by its value; anything larger by its mean and range, or the fact that it holds a NaN.
-std::string summary(const Tensor& tensor) {
-  if (tensor.size() == 0) return "empty";
-  if (tensor.size() == 1) {
-    return tensor.real() ? format_real(tensor.reals[0]) : std::to_string(tensor.integers[0]);
-  }
-  auto nans = std::count_if(tensor.reals.begin(), tensor.reals.end(),
-                            [](double r) { return std::isnan(r); });
-  if (nans > 0) return cat(nans, " of ", tensor.size(), " elements are NaN");
-  double low = tensor.at(0);
-  double high = tensor.at(0);
-  double sum = 0;
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    low = std::min(low, tensor.at(i));
-    high = std::max(high, tensor.at(i));
-    sum += tensor.at(i);
-  }
-  return cat("mean ", sum / static_cast<double>(tensor.size()), ", from ", low, " to ", high);
-}
-
-Status report(const OracleResult& result, const DimBinding& dims, const std::vector<double>& times,
-              const std::string& graph, const Common& common) {
-  if (common.json) {
-    nlohmann::json outputs = nlohmann::json::object();
-    for (const auto& [name, tensor] : result.outputs) {
-      nlohmann::json entry = {{"dtype", std::string(weft::name(tensor.dtype))},
-                              {"shape", tensor.shape}};
-      if (tensor.shape.empty() && tensor.real()) entry["value"] = tensor.reals[0];
-      if (tensor.shape.empty() && !tensor.real()) entry["value"] = tensor.integers[0];
-      outputs[name] = entry;
+Status report(const Job& job, const Outcome& outcome, const Common& common) {
+  if (!common.json) {
+    std::string text;
+    for (const auto& [name, tensor] : outcome.outputs) {
+      text += name + ": " + shape_text(tensor) + " " + summary(tensor) + "\n";
     }
-    return put_json({{"graph", graph},
-                     {"device", "oracle"},
-                     {"dims", dims},
-                     {"outputs", outputs},
-                     {"ms", times}});
+    return put(text);
   }
-  std::string text;
-  for (const auto& [name, tensor] : result.outputs) {
-    text += name + ": " + shape_text(tensor) + " " + summary(tensor) + "\n";
+  nlohmann::json outputs = nlohmann::json::object();
+  for (const auto& [name, tensor] : outcome.outputs) {
+    nlohmann::json entry = {{"dtype", std::string(weft::name(tensor.dtype))},
+                            {"shape", tensor.shape}};
+    if (tensor.shape.empty() && tensor.real()) entry["value"] = tensor.reals[0];
+    if (tensor.shape.empty() && !tensor.real()) entry["value"] = tensor.integers[0];
+    outputs[name] = entry;
   }
-  return put(text);
+  return put_json({{"graph", job.graph->name()},
+                   {"device", outcome.device},
+                   {"threads", outcome.threads},
+                   {"dims", job.dims},
+                   {"outputs", outputs},
+                   {"ms", outcome.times},
+                   {"compile_ms", outcome.compile_ms},
+                   {"peak_bytes", outcome.peak_bytes},
+                   {"launches", outcome.launches}});
+}
+
+// Calls `step` --repeat times and keeps the times.
+template <class Step>
+Status repeat(int times, Outcome& outcome, Step step) {
+  for (int i = 0; i < times; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    WEFT_TRY_STATUS(step());
+    auto passed = std::chrono::steady_clock::now() - start;
+    outcome.times.push_back(std::chrono::duration<double, std::milli>(passed).count());
+  }
+  return ok();
+}
+
+Result<Outcome> run_on_oracle(const Job& job, const Options& options, const Common& common) {
+  Outcome outcome;
+  outcome.device = "oracle";
+  // What is saved is the whole model, not only what this graph uses.
+  const Graph* users = options.save_weights.empty() ? job.graph : nullptr;
+  WEFT_TRY(
+      TensorMap storage,
+      load_storage(job.module, users, {options.model, options.weights, common.seed, job.given}));
+  Progress progress(common);
+  WEFT_TRY_STATUS(repeat(options.repeat, outcome, [&]() -> Status {
+    WEFT_TRY(OracleResult result, run_oracle(job.module, *job.graph, job.inputs, storage, job.given,
+                                             progress.callback()));
+    for (auto& [name, tensor] : result.updates) storage[name] = std::move(tensor);
+    outcome.outputs = std::move(result.outputs);
+    return ok();
+  }));
+  outcome.storage = std::move(storage);
+  return outcome;
+}
+
+Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Common& common,
+                              Outcome& outcome) {
+  if (job.loaded != nullptr) return job.loaded;
+  Module module = job.module;
+  WEFT_TRY_STATUS(keep_graph(module, job.graph->name()));
+  CompileRequest request;
+  request.target_cpu = common.target_cpu;
+  request.bounds_checks = options.bounds_checks;
+  WEFT_TRY(Compiled compiled, compile(std::move(module), request));
+  outcome.compile_ms = compiled.total_ms();
+  return LoadedExecutable::load(std::move(compiled.executable));
+}
+
+Result<Outcome> run_on_cpu(const Job& job, const Options& options, const Common& common) {
+  Outcome outcome;
+  outcome.device = "cpu";
+  WEFT_TRY(LoadedPtr loaded, compile_job(job, options, common, outcome));
+  ContextOptions context;
+  context.threads = common.threads;
+  context.seed = common.seed;
+  WEFT_TRY(Executor executor, Executor::create(std::move(loaded), context));
+  outcome.threads = executor.context().threads();
+  if (!options.weights.empty() || !job.module.weights.empty()) {
+    const Graph* users = job.loaded == nullptr ? job.graph : nullptr;
+    WEFT_TRY(
+        TensorMap storage,
+        load_storage(job.module, users, {options.model, options.weights, common.seed, job.dims}));
+    WEFT_TRY_STATUS(executor.set_storage(storage));
+  }
+  WEFT_TRY(PreparedRun prepared, executor.prepare(job.graph->name(), job.inputs, job.dims));
+  WEFT_TRY_STATUS(repeat(options.repeat, outcome, [&] { return executor.run(prepared); }));
+  outcome.outputs = executor.outputs(prepared);
+  outcome.peak_bytes = prepared.bound->arena_bytes;
+  outcome.launches = prepared.bound->launches();
+  if (options.save_weights.empty()) return outcome;
+  for (const Storage& storage : job.module.storage) {
+    WEFT_TRY(Tensor value, executor.storage(storage.name));
+    outcome.storage.emplace(storage.name, std::move(value));
+  }
+  return outcome;
+}
+
+// The module, or the interface of the compiled graph that was asked for.
+Status load_job(const Options& options, Job& job) {
+  if (!options.model.ends_with(".weftx")) {
+    WEFT_TRY(job.module, load_model(options.model));
+    remember_for_reproducer(job.module);
+    WEFT_TRY(job.graph, choose_graph(job.module, options.graph.graph));
+    return ok();
+  }
+  WEFT_TRY(job.loaded, load_executable(options.model));
+  const Executable& executable = job.loaded->executable();
+  Module all = interface_module(executable);
+  WEFT_TRY(const Graph* chosen, choose_graph(all, options.graph.graph));
+  std::string name = chosen->name();
+  job.module = std::move(all);
+  job.graph = job.module.find_graph(name);
+  return ok();
+}
+
+std::vector<std::string> output_names(const Job& job) {
+  std::vector<std::string> names;
+  if (job.loaded == nullptr) {
+    for (const Output& output : job.graph->outputs) names.push_back(output.name);
+    return names;
+  }
+  for (const GraphInterface& interface : job.loaded->executable().interfaces) {
+    if (interface.name != job.graph->name()) continue;
+    for (const TensorSlot& output : interface.outputs) names.push_back(output.name);
+  }
+  return names;
 }
 
 Status run(const Options& options, const Common& common) {
-  WEFT_TRY(Device device, choose_device(common.device));
-  if (!device.notice.empty()) note(common, device.notice);
-  WEFT_TRY(Module module, load_model(options.model));
-  remember_for_reproducer(module);
-  WEFT_TRY(const Graph* graph, choose_graph(module, options.graph.graph));
-  if (!options.output_dir.empty()) WEFT_TRY_STATUS(check_output_names(*graph));
-  WEFT_TRY(TensorMap inputs, read_inputs(*graph, options));
-  WEFT_TRY(DimBinding dims, dim_binding(module, options.graph));
+  Job job;
+  WEFT_TRY_STATUS(load_job(options, job));
+  if (!options.output_dir.empty()) WEFT_TRY_STATUS(check_output_names(output_names(job)));
+  WEFT_TRY(job.given, dim_binding(job.module, options.graph));
+  WEFT_TRY(job.inputs, read_inputs(job.module, *job.graph, options.inputs, job.given));
   if (options.random_inputs) {
-    WEFT_TRY_STATUS(add_random_inputs(module, *graph, dims, common.seed, inputs));
+    WEFT_TRY_STATUS(add_random_inputs(job.module, *job.graph, job.given, common.seed, job.inputs));
   }
-  // What is saved is the whole model, not only what this graph uses.
-  const Graph* users = options.save_weights.empty() ? graph : nullptr;
-  WEFT_TRY(TensorMap storage,
-           load_storage(module, users, {options.model, options.weights, common.seed, dims}));
-  WEFT_TRY(DimBinding bound, bind_dims(module, *graph, inputs, storage, dims));
-  OracleResult result;
-  std::vector<double> times;
-  for (int i = 0; i < options.repeat; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    WEFT_TRY(result, run_oracle(module, *graph, inputs, storage, dims));
-    times.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-            .count());
-    for (const auto& [name, tensor] : result.updates) storage[name] = tensor;
+  WEFT_TRY(job.dims, bind_dims(job.module, *job.graph, job.inputs, {}, job.given));
+  bool compiled = job.loaded != nullptr || (common.device == "cpu" && has_code_generator());
+  if (job.loaded != nullptr && common.device != "cpu") {
+    return error({}, options.model, " is compiled for device cpu, not '", common.device, "'");
   }
-  WEFT_TRY_STATUS(save_outputs(result.outputs, options.output_dir));
-  if (!options.save_weights.empty())
-    WEFT_TRY_STATUS(write_safetensors(options.save_weights, storage));
-  return report(result, bound, times, graph->name(), common);
+  if (!compiled) {
+    WEFT_TRY(Device device, choose_device(common.device));
+    if (!device.notice.empty()) note(common, device.notice);
+  }
+  WEFT_TRY(Outcome outcome,
+           compiled ? run_on_cpu(job, options, common) : run_on_oracle(job, options, common));
+  WEFT_TRY_STATUS(save_outputs(outcome.outputs, options.output_dir));
+  if (!options.save_weights.empty()) {
+    WEFT_TRY_STATUS(write_safetensors(options.save_weights, outcome.storage));
+  }
+  return report(job, outcome, common);
 }
 
 }  // namespace
@@ -168,9 +226,10 @@ Status run(const Options& options, const Common& common) {
 void add_run(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
   CLI::App* command = add_command(session, "run", "runs a graph on .npy tensors",
-                                  "weft run tiny.weft --graph @loss --device oracle "
+                                  "weft run tiny.weft --graph @loss "
                                   "--random-inputs --dim B=2 --dim S=5 --dim T=7");
-  command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
+  command->add_option("model", options->model, "a .weft, .weftb or .weftx file, or a preset")
+      ->required();
   command->add_option("--input", options->inputs, "an input tensor, NAME=FILE.npy")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false)
@@ -187,6 +246,8 @@ void add_run(Session& session) {
       ->check(CLI::Range(1, 1000000));
   command->add_flag("--random-inputs", options->random_inputs,
                     "seeded random values for inputs not given");
+  command->add_flag("--bounds-checks", options->bounds_checks,
+                    "check every access of the generated code");
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

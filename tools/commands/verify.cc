@@ -1,8 +1,9 @@
-// weft verify: the oracle before and after every pass.
+// weft verify: the oracle before and after every pass, then every kernel against the oracle.
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/model_file.h"
+#include "driver/verify_device.h"
 #include "passes/verify_passes.h"
-#include "tools/cli.h"
+#include "tools/progress.h"
 
 namespace weft::cli {
 namespace {
@@ -13,16 +14,24 @@ struct Options {
   bool fast_math = false;
 };
 
-Status report(const VerifyReport& result, const Common& common) {
+// `device` is null where only passes were looked at.
+Status report(const VerifyReport& result, const DeviceVerifyReport* device, const Common& common) {
   if (common.json) {
     nlohmann::json graphs = nlohmann::json::array();
     for (const auto& run : result.graphs)
       graphs.push_back({{"name", run.name}, {"dims", run.dims}});
-    nlohmann::json line = {
-        {"ok", result.ok()}, {"graphs", graphs}, {"passes", result.passes.size()}};
+    nlohmann::json line = {{"ok", result.ok() && (device == nullptr || device->ok())},
+                           {"graphs", graphs},
+                           {"passes", result.passes.size()}};
     if (const auto& d = result.difference) {
       line["difference"] = {{"pass", d->pass},   {"rule", d->rule},     {"value", d->value},
                             {"graph", d->graph}, {"output", d->output}, {"text", d->str()}};
+    }
+    if (device != nullptr) {
+      line["device"] = {{"name", common.device},
+                        {"regions", device->regions},
+                        {"graphs", device->graphs},
+                        {"difference", device->difference}};
     }
     return put_json(line);
   }
@@ -33,6 +42,10 @@ Status report(const VerifyReport& result, const Common& common) {
     text += run.dims.empty() ? " its fixed sizes\n" : "\n";
   }
   if (result.ok()) text += cat("ok: ", result.passes.size(), " passes change no number\n");
+  if (device != nullptr && device->ok()) {
+    text += cat("ok: ", device->regions, " regions and ", device->graphs, " graphs on ",
+                common.device, " agree with the oracle\n");
+  }
   return put(text);
 }
 
@@ -44,9 +57,21 @@ Status run(const Options& options, const Common& common) {
   WEFT_TRY(verify.dims, dim_binding(module, options.graph));
   verify.seed = common.seed;
   verify.pass.fast_math = options.fast_math;
+  Progress progress(common);
+  verify.progress = progress.callback();
   WEFT_TRY(VerifyReport result, verify_passes(module, verify));
-  WEFT_TRY_STATUS(report(result, common));
+  progress.clear();
+  std::optional<DeviceVerifyReport> device;
+  if (result.ok() && common.device == "cpu" && has_code_generator()) {
+    CompileRequest request;
+    request.target_cpu = common.target_cpu;
+    request.bounds_checks = true;
+    request.pipeline.pass.fast_math = options.fast_math;
+    WEFT_TRY(device, verify_device(module, verify, request, common.threads));
+  }
+  WEFT_TRY_STATUS(report(result, device ? &*device : nullptr, common));
   if (!result.ok()) return error({}, result.difference->str());
+  if (device && !device->ok()) return error({}, device->difference);
   return ok();
 }
 
@@ -54,8 +79,9 @@ Status run(const Options& options, const Common& common) {
 
 void add_verify(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
-  CLI::App* command = add_command(session, "verify", "runs the oracle before and after every pass",
-                                  "weft verify train.weft --graph @backward --dim B=3");
+  CLI::App* command =
+      add_command(session, "verify", "holds every pass, and every kernel, against the oracle",
+                  "weft verify train.weft --graph @backward --dim B=3");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
   command->add_flag("--fast-math", options->fast_math,
                     "also rules that are wrong for NaN or infinities");

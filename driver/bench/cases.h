@@ -1,0 +1,37 @@
+// The cases of `weft bench`: the same shapes, element types and recipes as the peers are measured
+// with.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/graph/module.h"
+#include "ir/oracle/oracle.h"
+
+namespace weft {
+
+// A model to measure: one graph.
+struct BenchModel {
+  Module module;
+  DimBinding dims;
+  TensorMap fixed;  // inputs that are not random, such as the learning rate
+};
+
+struct BenchCase {
+  std::string name;   // "gemm_512x512x512"
+  std::string group;  // "gemm"
+  double flops = 0;   // of one call; multiplications and additions count each
+  double bytes = 0;   // that one call has to move, where that is its limit
+  std::function<Result<BenchModel>()> build;
+};
+
+// Groups: gemm, attn, train_tiny, train_base_small, train_gpt, infer_bert, rows. `dtype` is that of
+// gemm, attn and rows.
+std::vector<BenchCase> bench_cases(DType dtype);
+std::vector<std::string> bench_groups();
+
+std::vector<BenchCase> model_cases();  // train_*, infer_*
+
+}  // namespace weft

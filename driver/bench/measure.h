@@ -1,0 +1,50 @@
+// Measuring one case of `weft bench`.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/bench/cases.h"
+#include "driver/compile.h"
+
+namespace weft {
+
+struct BenchRequest {
+  std::string target_cpu = "native";
+  int threads = 0;
+  int repeat = 15;
+  double budget_seconds = 12;  // of measuring; at least three measurements are made
+  uint64_t seed = 1;
+};
+
+struct BenchResult {
+  std::string name;
+  int threads = 1;
+  std::vector<double> milliseconds;  // per call
+  double flops = 0;
+  double bytes = 0;
+  double extra_mb = 0;  // arena, scratch, and what a call adds to the process
+  double compile_ms = 0;
+  int64_t kernels = 0;
+  int64_t arena_bytes = 0;
+
+  double median_ms() const;
+  double min_ms() const;
+};
+
+Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request);
+
+// From nothing to the first result. `binary` is the command line of Weft.
+struct StartupResult {
+  std::vector<double> run_ms;     // process start to the result of a 512^3 matmul, compiling it
+  std::vector<double> loaded_ms;  // the same from a .weftx file
+  double cold_compile_ms = 0;     // of train_tiny
+  double warm_start_ms = 0;       // train_tiny from its file to ready
+  double bind_known_us = 0;
+  double bind_new_us = 0;
+};
+Result<StartupResult> measure_startup(const BenchRequest& request, const std::string& binary,
+                                      const std::string& folder);
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// From a module to an executable: the graph passes, the plan, the code.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cpu/compile.h"
+#include "ir/plan/plan.h"
+#include "passes/pass.h"
+#include "runtime/executable.h"
+
+namespace weft {
+
+struct CompileRequest {
+  std::string device = "cpu";
+  std::string target_cpu = "native";
+  bool other_machine = false;  // the code may be for a processor that this machine does not have
+  bool bounds_checks = false;  // in generated code
+  bool keep_text = false;      // of kernels, for dumps
+  PipelineOptions pipeline = {};
+};
+
+// What is known before any code is made.
+struct PlannedModule {
+  Module module;  // after the last pass: regions
+  Plan plan;
+  std::vector<PassRecord> passes;
+  double passes_ms = 0;
+  double plan_ms = 0;  // lowering included
+};
+
+struct Compiled {
+  Module module;
+  std::vector<tile::Program> programs;
+  Executable executable;
+  std::vector<cpu::KernelText> texts;  // with keep_text
+  std::vector<PassRecord> passes;
+  double passes_ms = 0;
+  double plan_ms = 0;
+  double code_ms = 0;
+
+  double total_ms() const { return passes_ms + plan_ms + code_ms; }
+};
+
+// False if Weft was built without LLVM: then `compile` fails, and the oracle runs modules.
+bool has_code_generator();
+
+// Without a code generator too. `module` has only the graphs that are wanted.
+Result<PlannedModule> plan_module(Module module, const CompileRequest& request);
+Result<Compiled> compile(Module module, const CompileRequest& request);
+
+}  // namespace weft

@@ -1,0 +1,76 @@
+// What became of a graph: its regions and kernels, what they cost, and the memory they need.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+
+namespace weft {
+
+// Softmaxes between two products, by what runs them.
+struct AttentionCount {
+  int64_t forward_fused = 0;
+  int64_t backward_fused = 0;
+  int64_t unfused = 0;
+};
+
+struct RegionReport {
+  std::string name;     // of its first result
+  std::string kind;     // "matmul"
+  std::string chunked;  // the repeat that it is part of; may be empty
+  std::string ops;      // "matmul add gelu", in order, views left out
+  std::vector<std::string> kernels;
+  std::vector<std::string> origins;
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+  int64_t flops = 0;
+};
+
+struct SplitReport {
+  std::string producer;
+  std::string consumer;
+  std::string reason;
+};
+
+struct LiveBuffer {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct PeakMemory {
+  int64_t bytes = 0;             // of the arena
+  std::string region;            // what runs at the busiest step
+  std::vector<LiveBuffer> live;  // at that step, the largest first
+};
+
+struct GraphReport {
+  std::string name;
+  DimBinding dims;
+  std::vector<RegionReport> regions;
+  std::vector<SplitReport> splits;
+  int64_t kernels = 0;  // launches; those of a repeat count once
+  int64_t copies = 0;
+  int64_t bytes = 0;  // read and written by regions
+  int64_t flops = 0;
+  int64_t storage_bytes = 0;  // read or updated
+  PeakMemory peak;
+  AttentionCount attention;
+};
+
+// `dims` has a size for every symbol of the graph; `fused`, `programs` and `plan`
+// are what plan_module made of `original`.
+Result<GraphReport> explain_graph(const Module& original, const Module& fused,
+                                  const std::vector<tile::Program>& programs, const GraphPlan& plan,
+                                  const DimBinding& dims);
+
+// The arena at given sizes, as the runtime lays it out.
+Result<PeakMemory> peak_memory(const GraphPlan& plan, const DimBinding& dims);
+AttentionCount count_attention(const Graph& graph);
+int64_t count_launches(const std::vector<Step>& steps);
+
+// As `weft explain` prints it.
+std::string explanation_text(const GraphReport& report);
+
+}  // namespace weft

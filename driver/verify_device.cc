@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/verify_device.h"
+
+#include <algorithm>
+#include <map>
+
+#include "driver/execute.h"
+#include "ir/graph/emit.h"
+#include "ir/text/text.h"
+#include "passes/sample_inputs.h"
+
+namespace weft {
+namespace {
+
+double tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 2e-2;
+    case DType::bf16: return 1e-1;
+    case DType::f64: return 1e-10;
+    default: return 1e-4;
+  }
+}
+
+// A region of a fused graph as a graph of its own: the values that its operands are views of come
+// in as inputs.
+struct Unit {
+  std::string region;                                 // its name in the fused graph
+  std::vector<std::pair<std::string, Value>> inputs;  // name, and value of the fused graph
+};
+
+bool is_unit(const Node& node) { return node.op == Op::region || node.op == Op::chunked; }
+
+// Numbers as the device gets them.
+Tensor rounded(Tensor tensor) {
+  for (double& element : tensor.reals) element = round_to(tensor.dtype, element);
+  return tensor;
+}
+
+class UnitMaker {
+ public:
+  UnitMaker(const Module& module, const Graph& graph) : module_(module), graph_(graph) {}
+
+  Unit make(uint32_t n, Graph& alone) {
+    Unit unit;
+    unit.region = value_names(graph_)[n][0];
+    Emitter b(module_, alone);
+    std::vector<Value> operands;
+    for (Value operand : graph_[n].operands) operands.push_back(bring(b, operand, unit));
+    Node copy = graph_[n];
+    copy.operands = std::move(operands);
+    uint32_t made = b.emit_node(std::move(copy));
+    for (uint32_t r = 0; r < graph_[n].types.size(); ++r) {
+      alone.outputs.push_back({cat("r", r), {made, r}});
+    }
+    return unit;
+  }
+
+ private:
+  // Views and constants are repeated, everything else is an input.
+  Value bring(Emitter& b, Value value, Unit& unit) {
+    auto [known, fresh] = brought_.emplace(value, Value());
+    if (!fresh) return known->second;
+    const Node& node = graph_.node(value);
+    Value made;
+    if (node.op == Op::constant || info(node.op).has(kView) || node.op == Op::concat) {
+      std::vector<Value> operands;
+      for (Value operand : node.operands) operands.push_back(bring(b, operand, unit));
+      made = b.emit(node.op, std::move(operands), node.attrs);
+    } else {
+      std::string name = cat("x", unit.inputs.size());
+      unit.inputs.push_back({name, value});
+      made = b.graph().add_input(name, graph_.type(value));
+    }
+    brought_[value] = made;
+    return made;
+  }
+
+  const Module& module_;
+  const Graph& graph_;
+  std::map<Value, Value> brought_;
+};
+
+class DeviceVerifier {
+ public:
+  DeviceVerifier(const VerifyOptions& options, const CompileRequest& request, int threads)
+      : options_(options), request_(request), threads_(threads) {}
+
+  Result<DeviceVerifyReport> run(const Module& module) {
+    Module wanted = module;
+    std::erase_if(wanted.graphs, [&](const Graph& graph) {
+      return !options_.graph.empty() && module.find_graph(options_.graph)->name() != graph.name();
+    });
+    WEFT_TRY(Compiled compiled, compile(wanted, request_));
+    for (const Graph& graph : wanted.graphs) {
+      WEFT_TRY_STATUS(try_regions(graph, wanted, compiled.module));
+      if (!report_.ok()) return report_;
+    }
+    WEFT_TRY(Executor executor, make_executor(std::move(compiled.executable)));
+    for (const Graph& graph : wanted.graphs) {
+      WEFT_TRY_STATUS(try_graph(graph, wanted, executor));
+      if (!report_.ok()) return report_;
+    }
+    return report_;
+  }
+
+ private:
+  Result<Executor> make_executor(Executable executable) const {
+    ContextOptions context;
+    context.threads = threads_;
+    context.poison = true;
+    return Executor::create(std::move(executable), context);
+  }
+
+  Status sample(const Module& module, const Graph& graph) {
+    WEFT_TRY(dims_, sample_dims(module, graph, options_.dims));
+    WEFT_TRY(inputs_, sample_inputs(module, graph, dims_, options_.seed));
+    WEFT_TRY(storage_, initial_values(module, nullptr, options_.seed, dims_));
+    for (TensorMap* tensors : {&inputs_, &storage_}) {
+      for (auto& [name, tensor] : *tensors) tensor = rounded(std::move(tensor));
+    }
+    return ok();
+  }
+
+  Status try_graph(const Graph& graph, const Module& module, Executor& executor) {
+    WEFT_TRY_STATUS(sample(module, graph));
+    WEFT_TRY(OracleResult expected, run_oracle(module, graph, inputs_, storage_, dims_));
+    WEFT_TRY(DimBinding bound, bind_dims(module, graph, inputs_, storage_, dims_));
+    ++report_.graphs;
+    Result<OracleResult> got = run_once(executor, graph, inputs_, storage_, bound);
+    compare(graph, expected, got, cat("@", graph.name(), " as a whole"));
+    return ok();
+  }
+
+  // The oracle's values of everything that regions read.
+  Result<TensorMap> inner_values(const Module& fused, Graph graph,
+                                 const std::vector<Unit>& units) const {
+    graph.outputs.clear();
+    graph.updates.clear();
+    std::map<Value, std::string> asked;
+    for (const Unit& unit : units) {
+      for (const auto& [name, value] : unit.inputs) {
+        if (!asked.emplace(value, cat("v", asked.size())).second) continue;
+        graph.outputs.push_back({asked[value], value});
+      }
+    }
+    WEFT_TRY(OracleResult result, run_oracle(fused, graph, inputs_, storage_, dims_));
+    return std::move(result.outputs);
+  }
+
+  Status try_regions(const Graph& original, const Module& module, const Module& fused) {
+    const Graph& graph = *fused.find_graph(original.name());
+    WEFT_TRY_STATUS(sample(module, original));
+    Module alone = fused;
+    alone.graphs.clear();
+    std::vector<Unit> units;
+    for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+      if (!is_unit(graph[n])) continue;
+      alone.graphs.emplace_back(cat("unit", units.size()));
+      units.push_back(UnitMaker(fused, graph).make(n, alone.graphs.back()));
+    }
+    WEFT_TRY(TensorMap values, inner_values(fused, graph, units));
+    CompileRequest request = request_;
+    for (std::string& pass : pass_names()) request.pipeline.skip.push_back(std::move(pass));
+    request.pipeline.after_pass = nullptr;
+    WEFT_TRY(Compiled compiled, compile(alone, request));
+    WEFT_TRY(Executor executor, make_executor(compiled.executable));
+    std::map<Value, std::string> asked;
+    for (size_t i = 0; i < units.size() && report_.ok(); ++i) {
+      TensorMap inputs;
+      for (const auto& [name, value] : units[i].inputs) {
+        auto known = asked.emplace(value, cat("v", asked.size())).first;
+        inputs.emplace(name, rounded(values.at(known->second)));
+      }
+      const Graph& unit = alone.graphs[i];
+      WEFT_TRY(OracleResult expected, run_oracle(alone, unit, inputs, {}, dims_));
+      ++report_.regions;
+      Result<OracleResult> got = run_once(executor, unit, inputs, {}, dims_);
+      compare(unit, expected, got,
+              cat("region ", units[i].region, " of @", original.name(), " (", kernels(compiled, i),
+                  ")"));
+    }
+    return ok();
+  }
+
+  static std::string kernels(const Compiled& compiled, size_t graph) {
+    std::string names;
+    for (const Step& step : compiled.executable.graphs[graph].steps) {
+      if (step.kind != Step::launch) continue;
+      names += (names.empty() ? "kernel @" : ", @") + compiled.programs[step.program].name;
+    }
+    return names.empty() ? "repeated" : names;
+  }
+
+  void compare(const Graph& graph, const OracleResult& expected, const Result<OracleResult>& got,
+               const std::string& what) {
+    if (!got.ok()) {
+      report_.difference = cat(what, ": ", got.diagnostics()[0].message);
+      return;
+    }
+    auto difference = compare_results(expected, *got, device_tolerance(graph));
+    if (!difference) return;
+    report_.difference = cat(what, ": result ", difference->output, " differs from the oracle");
+    if (difference->failure.empty()) {
+      report_.difference +=
+          cat(" at element ", difference->element, " (", format_real(difference->before), " and ",
+              format_real(difference->after), ")");
+    }
+  }
+
+  const VerifyOptions& options_;
+  const CompileRequest& request_;
+  int threads_;
+  DimBinding dims_;
+  TensorMap inputs_;
+  TensorMap storage_;
+  DeviceVerifyReport report_;
+};
+
+double narrowest(const Graph& graph) {
+  double tolerance = tolerance_of(DType::f64);
+  for (const Node& node : graph.nodes()) {
+    for (const Type& type : node.types) {
+      if (is_float(type.dtype)) tolerance = std::max(tolerance, tolerance_of(type.dtype));
+    }
+    if (node.body != nullptr) tolerance = std::max(tolerance, narrowest(*node.body));
+  }
+  return tolerance;
+}
+
+}  // namespace
+
+double device_tolerance(const Graph& graph) { return narrowest(graph); }
+
+Result<DeviceVerifyReport> verify_device(const Module& module, const VerifyOptions& options,
+                                         const CompileRequest& request, int threads) {
+  return DeviceVerifier(options, request, threads).run(module);
+}
+
+}  // namespace weft

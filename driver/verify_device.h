@@ -1,0 +1,30 @@
+// `weft verify --device`: every kernel, then every graph as a whole, against the oracle.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+#include "passes/verify_passes.h"
+
+namespace weft {
+
+struct DeviceVerifyReport {
+  int64_t regions = 0;     // tried alone, on numbers of the oracle
+  int64_t graphs = 0;      // tried as a whole
+  std::string difference;  // the first one, as a sentence; empty if there is none
+
+  bool ok() const { return difference.empty(); }
+};
+
+// How far a device may be off, as a share of the largest element of a tensor: by the narrowest
+// float type that the graph computes with.
+double device_tolerance(const Graph& graph);
+
+// `options.graph`, `dims` and `seed` as in verify_passes.
+Result<DeviceVerifyReport> verify_device(const Module& module, const VerifyOptions& options,
+                                         const CompileRequest& request, int threads);
+
+}  // namespace weft

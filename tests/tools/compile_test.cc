@@ -1,0 +1,107 @@
+// What makes and shows code: compile, dump --kernels, explain; and what runs it.
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/cli_fixture.h"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(CliTest, ExplainsWhichKernelRunsEachOp) {
+  write("ffn.weft", kFfn);
+  Outcome outcome = weft("explain ffn.weft --dim B=16");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("@forward B=16"));
+  EXPECT_THAT(outcome.out, HasSubstr("matmul"));
+  EXPECT_THAT(outcome.out, HasSubstr("kernel "));
+  EXPECT_THAT(outcome.out, HasSubstr("at the peak"));
+  nlohmann::json line = nlohmann::json::parse(weft("explain ffn.weft --json").out);
+  EXPECT_GT(line["kernels"], 0);
+  EXPECT_GT(line["regions"][0]["bytes_read"], 0);
+  EXPECT_TRUE(line.contains("not_joined"));
+  EXPECT_TRUE(line["peak"].contains("live"));
+}
+
+TEST_F(CliTest, ShowsTheTileProgramsOfThePlan) {
+  write("ffn.weft", kFfn);
+  Outcome outcome = weft("dump ffn.weft --kernels");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("kernel @"));
+  EXPECT_THAT(outcome.out, HasSubstr("dot["));
+}
+
+TEST_F(CliTest, CompileCountsAttentionThatIsNotFused) {
+  Outcome outcome = weft("compile gpt-char --graph @forward --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json line = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(line["attention"]["unfused"], 4);
+  EXPECT_EQ(line["attention"]["forward_fused"], 0);
+  for (const char* field : {"kernels", "bytes", "flops", "compile_ms", "peak_bytes"}) {
+    EXPECT_GT(line[field], 0) << field;
+  }
+}
+
+#ifdef WEFT_HAS_LLVM
+TEST_F(CliTest, ACompiledFileRuns) {
+  write("ffn.weft", kFfn);
+  Outcome compiled = weft("compile ffn.weft -o ffn.weftx --dump-ir ir");
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  int kernels = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path("ir/kernels"))) {
+    kernels += file.path().extension() == ".s" ? 1 : 0;
+  }
+  EXPECT_GT(kernels, 0);
+  for (int batch : {1, 3, 17}) {
+    std::string rest = " --random-inputs --json --dim B=" + std::to_string(batch);
+    Outcome oracle = weft("run ffn.weft --device oracle" + rest);
+    ASSERT_EQ(oracle.code, 0) << oracle.err;
+    double expected = nlohmann::json::parse(oracle.out)["outputs"]["loss"]["value"];
+    for (const char* model : {"ffn.weft", "ffn.weftx"}) {
+      Outcome outcome = weft(std::string("run ") + model + rest);
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      nlohmann::json line = nlohmann::json::parse(outcome.out);
+      EXPECT_EQ(line["device"], "cpu");
+      EXPECT_NEAR(line["outputs"]["loss"]["value"], expected, 1e-5 * expected) << model;
+    }
+  }
+}
+
+TEST_F(CliTest, VerifyTriesEveryKernel) {
+  write("ffn.weft", kFfn);
+  ASSERT_EQ(weft("grad ffn.weft --loss loss --optimizer adam -o train.weft").code, 0);
+  Outcome outcome = weft("verify train.weft --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json line = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(line["device"]["graphs"], 3);
+  EXPECT_GT(line["device"]["regions"], 3);
+}
+
+TEST_F(CliTest, AnotherDeviceThanTheFileIsForIsRefused) {
+  write("ffn.weft", kFfn);
+  ASSERT_EQ(weft("compile ffn.weft -o ffn.weftx").code, 0);
+  Outcome outcome = weft("run ffn.weftx --random-inputs --device oracle");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("is compiled for device cpu"));
+}
+
+TEST_F(CliTest, AMatmulIsMeasured) {
+  Outcome outcome = weft("bench gemm_1x512x2048 --repeat 1 --threads 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json line = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(line["case"], "gemm_1x512x2048");
+  EXPECT_GT(line["gflops"], 0);
+  EXPECT_GT(line["compile_ms"], 0);
+}
+#endif
+
+TEST_F(CliTest, ACaseThatDoesNotExistIsNamed) {
+  Outcome outcome = weft("bench gem");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean 'gemm'?"));
+}
+
+}  // namespace
+}  // namespace weft

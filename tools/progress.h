@@ -1,0 +1,32 @@
+// A line on the terminal while the oracle takes its time.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "ir/oracle/oracle.h"
+#include "tools/cli.h"
+
+namespace weft::cli {
+
+// Says, from two seconds after its making on, which node is being computed. Only where stderr is a
+// terminal, and not with -q; clears the line at the end.
+class Progress {
+ public:
+  explicit Progress(const Common& common);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  OracleProgress callback();
+  void clear();
+
+ private:
+  void show(const Node& node, size_t done, size_t total);
+
+  bool wanted_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;  // not before
+};
+
+}  // namespace weft::cli
