@@ -1,4 +1,4 @@
-// What a region may hold: one predicate per kind, used to make regions and to say why two are
+// What a region may hold: one predicate per kind, to make regions and to say why two are apart.
 // apart.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// Regions of kind matmul: products, what is done to their operands before, and to their results
+// Regions of kind matmul: products, what is done to their operands, and to their results.
 // after.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>

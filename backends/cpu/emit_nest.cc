@@ -173,7 +173,6 @@ void KernelEmitter::emit_lane_loop(const Nest& nest) {
     if (!never_partial(axis, nest.lanes * static_cast<int64_t>(nest.parts)) || nest.parts == 1) {
       vectors(1);
     }
-    if (nest.reduces) fold_vectors(nest);
     if (never_partial(axis, nest.lanes)) return;
   }
   loop(at, end, i64(1), name + ".rest",

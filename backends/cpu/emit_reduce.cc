@@ -1,4 +1,4 @@
-// Reductions: sums side by side in vectors, then across lanes, then the rest one by one.
+// Reductions: sums side by side in vectors, the rest one by one, and in the end across lanes.
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
@@ -121,7 +121,7 @@ void KernelEmitter::accumulate(const Sink& sink, llvm::Value* value, int lanes, 
   ir_.CreateStore(ir_.CreateSelect(wins, at, best), found);
 }
 
-// The vectors of all bodies into the single accumulator, which goes on with what is left over.
+// The vectors of all bodies into the single accumulator, which has what did not fill a vector.
 void KernelEmitter::fold_vectors(const Nest& nest) {
   for (const Sink& sink : nest.sinks) {
     if (sink.kind != Sink::reduce) continue;
@@ -162,6 +162,7 @@ void KernelEmitter::fold_argmax(Accumulator& into, DType dtype) {
 }
 
 void KernelEmitter::finish_accumulators(const Nest& nest) {
+  if (nest.lanes > 1) fold_vectors(nest);
   for (const Sink& sink : nest.sinks) {
     if (sink.kind != Sink::reduce) continue;
     const Value& value = program_.values[sink.value];

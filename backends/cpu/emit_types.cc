@@ -138,6 +138,38 @@ llvm::Value* KernelEmitter::number(DType dtype, double real, int64_t integer) {
   return llvm::ConstantInt::get(type, static_cast<uint64_t>(integer), is_signed_integer(dtype));
 }
 
+// f64 to f32 towards zero, the last bit set if something was lost: a second rounding to fewer bits
+// then gives what one rounding would have given.
+llvm::Value* KernelEmitter::round_to_odd(llvm::Value* value) {
+  int lanes = lanes_of(value);
+  llvm::Type* f32 = with_lanes(ir_.getFloatTy(), lanes);
+  llvm::Type* i32 = with_lanes(ir_.getInt32Ty(), lanes);
+  llvm::Value* nearest = ir_.CreateFPTrunc(value, f32);
+  llvm::Value* back = ir_.CreateFPExt(nearest, value->getType());
+  auto size = [&](llvm::Value* x) { return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
+  llvm::Value* grew = ir_.CreateFCmpOGT(size(back), size(value));
+  llvm::Value* lost = ir_.CreateFCmpONE(back, value);  // not for NaN
+  llvm::Value* bits = ir_.CreateBitCast(nearest, i32);
+  bits = ir_.CreateSub(bits, ir_.CreateZExt(grew, i32));
+  bits = ir_.CreateOr(bits, ir_.CreateZExt(lost, i32));
+  return ir_.CreateBitCast(bits, f32);
+}
+
+// An i64 whose last bits, where f64 has no room for them, became one bit that tells of them.
+llvm::Value* KernelEmitter::fit_f64(llvm::Value* value) {
+  auto bits = [&](int64_t number) {
+    return llvm::ConstantInt::get(value->getType(), static_cast<uint64_t>(number), true);
+  };
+  constexpr int64_t kExact = int64_t{1} << 53;
+  llvm::Value* above = ir_.CreateICmpSGT(value, bits(kExact));
+  llvm::Value* below = ir_.CreateICmpSLT(value, bits(-kExact));
+  llvm::Value* rest = ir_.CreateAnd(value, bits(2047));
+  llvm::Value* some = ir_.CreateICmpNE(rest, bits(0));
+  llvm::Value* sticky = ir_.CreateSelect(some, bits(1024), bits(0));
+  llvm::Value* fitted = ir_.CreateOr(ir_.CreateAnd(value, bits(~int64_t{2047})), sticky);
+  return ir_.CreateSelect(ir_.CreateOr(above, below), fitted, value);
+}
+
 llvm::Value* KernelEmitter::convert(llvm::Value* value, DType from, DType to) {
   int lanes = lanes_of(value);
   llvm::Type* type = with_lanes(register_type(to), lanes);
@@ -146,6 +178,16 @@ llvm::Value* KernelEmitter::convert(llvm::Value* value, DType from, DType to) {
     if (from == DType::boolean) return value;
     llvm::Value* zero = llvm::Constant::getNullValue(value->getType());
     return is_float(from) ? ir_.CreateFCmpUNE(value, zero) : ir_.CreateICmpNE(value, zero);
+  }
+  bool is_half = is_float(to) && byte_size(to) == 2;
+  if (is_half && (from == DType::f64 || from == DType::i64 || byte_size(from) == 4) &&
+      from != DType::f32) {
+    llvm::Type* f64 = with_lanes(ir_.getDoubleTy(), lanes);
+    llvm::Value* exact = from == DType::i64 ? fit_f64(value) : value;
+    if (!is_float(from)) {
+      exact = is_unsigned ? ir_.CreateUIToFP(exact, f64) : ir_.CreateSIToFP(exact, f64);
+    }
+    return widen(narrow(round_to_odd(exact), to), to);
   }
   if (is_float(to)) {
     llvm::Value* result = value;

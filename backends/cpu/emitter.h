@@ -92,6 +92,8 @@ class KernelEmitter {
   llvm::Value* narrow(llvm::Value* value, DType dtype);  // register to memory form
   llvm::Value* number(DType dtype, double real, int64_t integer);
   llvm::Value* convert(llvm::Value* value, DType from, DType to);  // `cast`
+  llvm::Value* round_to_odd(llvm::Value* value);
+  llvm::Value* fit_f64(llvm::Value* value);
 
   // emit_map.cc, emit_random.cc: elementwise
   llvm::Value* emit_map(Op op, const std::vector<llvm::Value*>& operands, DType from, DType to);

@@ -49,7 +49,8 @@ std::string difference(const Tensor& actual, const Tensor& expected,
     const double a = actual.reals[i];
     const double e = expected.reals[i];
     const double slack = options.tolerance.relative * std::fabs(e) +
-                         options.tolerance.largest * scale + options.absolute;
+                         options.tolerance.largest * scale + options.tolerance.absolute +
+                         options.absolute;
     if (!same_real(a, e, slack, options.zero_sign)) {
       return cat("element ", i, " is ", format_real(a), ", expected ", format_real(e));
     }
