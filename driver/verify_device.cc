@@ -174,12 +174,24 @@ class DeviceVerifier {
       const Graph& unit = alone.graphs[i];
       WEFT_TRY(OracleResult expected, run_oracle(alone, unit, inputs, {}, dims_));
       ++report_.regions;
-      Result<OracleResult> got = run_once(executor, unit, inputs, {}, dims_);
+      Result<OracleResult> got = run_once(executor, unit, inputs, {}, sizes_of(unit));
       compare(unit, expected, got,
               cat("region ", units[i].region, " of @", original.name(), " (", kernels(compiled, i),
                   ")"));
     }
     return ok();
+  }
+
+  // Of the symbols that the graph has.
+  DimBinding sizes_of(const Graph& graph) const {
+    DimBinding sizes;
+    for (const Node& node : graph.nodes()) {
+      for (const std::string& symbol : symbols_of(node)) {
+        auto known = dims_.find(symbol);
+        if (known != dims_.end()) sizes.insert(*known);
+      }
+    }
+    return sizes;
   }
 
   static std::string kernels(const Compiled& compiled, size_t graph) {

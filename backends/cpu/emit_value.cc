@@ -28,8 +28,8 @@ llvm::Value* KernelEmitter::eval(ValueId id) {
   auto known = levels_[at].known.find(id);
   if (known != levels_[at].known.end()) return known->second;
 
-  // Code of an outer level goes before the loop that is inside it.
-  bool outer = at + 1 < levels_.size();
+  // Code of an outer level goes before the loop that is inside it, if there is one.
+  bool outer = levels_[at].before != nullptr;
   IR::InsertPoint here = ir_.saveIP();
   if (outer) ir_.SetInsertPoint(levels_[at].before);
   auto slot = slots_.find(id);
