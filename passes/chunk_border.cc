@@ -67,8 +67,8 @@ class Border {
     if (node.op == Op::transpose && node.types[0].rank() == 2 &&
         facts_.equal(shape[1], part_.row_count) && read_only_by_products(value)) {
       // A transpose of rows: what it transposes comes in by rows.
-      const bool by_rows = shapes_.has_merged_rows(graph_.type(node.operands[0]).shape);
-      if (by_rows) clone(value, RowPlace::last, open);
+      if (shapes_.has_merged_rows(graph_.type(node.operands[0]).shape))
+        clone(value, RowPlace::last, open);
       return;
     }
     if (shapes_.has_rows(shape)) return pull_rows(value, open);

@@ -48,10 +48,10 @@ class Follower {
       if (of != RowPlace::none && of != place(operand) && node.op != Op::matmul) return;
       of = place(operand);
     }
-    if (of == RowPlace::summed || node.instance != 0) return;
+    if (of == RowPlace::summed) return;
     if (node.op == Op::matmul) return follow_product(index);
     if (is_reduction(node)) return follow_reduction(index, of);
-    if (of == RowPlace::last) return;
+    if (of == RowPlace::last || node.instance != 0) return;
     if (is_plain(node)) return follow_plain(index, of);
     if (node.op == Op::reshape || node.op == Op::broadcast) return follow_view(index, of);
     if (node.op == Op::transpose) return follow_transpose(index, of);
@@ -65,12 +65,12 @@ class Follower {
       const Shape& from = graph_.type(operand).shape;
       // Axes align at the right: an operand with rows has all of the result's axes.
       if (holds(operand.node) && from.size() != shape.size()) return;
-      if (holds(operand.node)) continue;
-      const bool aligned = of == RowPlace::leading
-                               ? shapes_.outside_place(from, shape.size()).has_value()
-                               : from.size() < shape.size() || shapes_.has_merged_rows(from) ||
-                                     facts_.equal(from[0], 1);
-      if (!aligned) return;
+      if (!holds(operand.node) && of == RowPlace::leading &&
+          !shapes_.outside_place(from, shape.size()))
+        return;
+      if (!holds(operand.node) && of == RowPlace::merged && from.size() == shape.size() &&
+          !shapes_.has_merged_rows(from) && !facts_.equal(from[0], 1))
+        return;
     }
     take(index, of);
   }
@@ -95,8 +95,8 @@ class Follower {
       if (!shapes_.has_rows(to, then)) continue;
       if (node.op == Op::broadcast && (then != of || from.size() != to.size())) continue;
       const Shape kept(to.begin() + static_cast<std::ptrdiff_t>(shapes_.row_axes(then)), to.end());
-      const bool same_rest = facts_.equal(element_count(rest), element_count(kept));
-      if (node.op == Op::reshape && !same_rest) continue;
+      if (node.op == Op::reshape && !facts_.equal(element_count(rest), element_count(kept)))
+        continue;
       return take(index, then);
     }
   }
