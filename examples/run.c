@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; weft_binding_output(binding, i, &tensor) == WEFT_OK; ++i) {
     printf("%s begins with %g\n", tensor.name, *(const float*)outputs[i].data);
   }
+  while (in > 0) free((void*)inputs[--in].data);
+  while (out > 0) free(outputs[--out].data);
   weft_binding_free(binding);
   weft_context_free(context);
   weft_executable_free(executable);
