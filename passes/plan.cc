@@ -2,6 +2,7 @@
 #include "passes/plan.h"
 
 #include "passes/plan_work.h"
+#include "passes/size_checks.h"
 
 namespace weft {
 namespace {
@@ -14,7 +15,9 @@ Result<GraphPlan> plan_graph(const PlanContext& context, const Graph& graph,
   WEFT_TRY_STATUS(store_results(maker));
   order_tasks(work, context.module.dims);
   reuse_operands(work, work.tasks, 0);
-  return make_steps(work, graph.name(), programs);
+  GraphPlan plan = make_steps(work, graph.name(), programs);
+  plan.checks = size_checks(graph, context.module.dims);
+  return plan;
 }
 
 }  // namespace

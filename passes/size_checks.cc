@@ -40,7 +40,7 @@ class Checks {
     if (facts_.bounds_of(high - low).low >= 0) return;
     auto same = [&](const SizeCheck& check) { return check.small == low && check.large == high; };
     if (std::ranges::any_of(found_, same)) return;
-    found_.push_back({low, high, cat(name(node_->op), ": ", parts...), node_->loc});
+    found_.push_back({low, high, cat(name(node_->op), ": ", parts...)});
   }
 
   void visit_shape(const Shape& shape) {

@@ -28,6 +28,7 @@ class Binder {
     WEFT_TRY(bound_.dims, complete_dims(loaded.executable().dims, loaded.symbols(bound_.graph),
                                         given, {}, "graph @" + plan_.graph));
     sizes_ = bound_.dims;
+    WEFT_TRY_STATUS(check_sizes());
     WEFT_TRY(bound_.inputs, tensors(interface_.inputs, "input "));
     WEFT_TRY(bound_.outputs, tensors(interface_.outputs, "output "));
     WEFT_TRY_STATUS(bind_buffers());
@@ -70,6 +71,15 @@ class Binder {
     std::optional<int64_t> value = dim.evaluate(sizes_);
     if (!value) return fail(what, " ", dim, " cannot be computed");
     return *value;
+  }
+
+  Status check_sizes() const {
+    for (const SizeCheck& check : plan_.checks) {
+      WEFT_TRY(int64_t small, number(check.small, "size"));
+      WEFT_TRY(int64_t large, number(check.large, "size"));
+      if (small > large) return fail(check.message, " (", small, " > ", large, ")");
+    }
+    return ok();
   }
 
   // Not negative, and as many bytes as 64 bits can count.

@@ -44,6 +44,10 @@ Symbols symbols_of_graph(const Executable& executable, size_t graph) {
   collect(executable, plan.steps, of_steps, repeats);
   for (const std::string& symbol : repeats) symbols.erase(symbol);  // largest chunk: see bind.cc
   symbols.merge(of_steps);
+  for (const SizeCheck& check : plan.checks) {
+    check.small.collect_symbols(symbols);
+    check.large.collect_symbols(symbols);
+  }
   const GraphInterface& interface = executable.interfaces[graph];
   for (const TensorSlot& slot : interface.inputs) collect(slot.type.shape, symbols);
   for (const TensorSlot& slot : interface.outputs) collect(slot.type.shape, symbols);

@@ -58,11 +58,19 @@ struct Step {
 // The symbol of a repeat's first row. No symbol that a user writes has a point in it.
 inline std::string base_symbol(const std::string& symbol) { return symbol + ".base"; }
 
+// What the code relies on and types leave open: `small` must not exceed `large` once sizes are bound.
+struct SizeCheck {
+  Dim small;
+  Dim large;
+  std::string message;  // what is wrong if it does, with both as expressions
+};
+
 // The plan of one graph. Steps of a repeat count as one for lifetimes.
 struct GraphPlan {
   std::string graph;
   std::vector<PlanBuffer> buffers;
   std::vector<Step> steps;
+  std::vector<SizeCheck> checks = {};
 };
 
 // Storage that lies one after the other without gaps, so that one flat kernel serves all.

@@ -239,6 +239,13 @@ class Reader {
   Result<GraphPlan> plan_of(const PlanData& data) {
     GraphPlan plan;
     WEFT_TRY(plan.graph, text(data.graph()));
+    for (const CheckData* item : list(data.checks())) {
+      SizeCheck check;
+      WEFT_TRY(check.small, dim(item->small()));
+      WEFT_TRY(check.large, dim(item->large()));
+      WEFT_TRY(check.message, text(item->message()));
+      plan.checks.push_back(std::move(check));
+    }
     for (const BufferData* item : list(data.buffers())) {
       WEFT_TRY(PlanBuffer buffer, buffer_of(*item));
       plan.buffers.push_back(std::move(buffer));

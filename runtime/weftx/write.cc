@@ -153,12 +153,18 @@ class Writer {
     steps.insert(steps.end(), body.begin(), body.end());
   }
 
+  Offset<CheckData> check_data(const SizeCheck& check) {
+    uint32_t numbers[] = {dim(check.small), dim(check.large), text(check.message)};
+    return CreateCheckData(out_, numbers[0], numbers[1], numbers[2]);
+  }
+
   Offset<PlanData> plan_data(const GraphPlan& plan) {
+    auto checks = each<CheckData>(plan.checks, &Writer::check_data);
     auto buffers = each<BufferData>(plan.buffers, &Writer::buffer_data);
     Offsets<StepData> steps;
     for (const Step& step : plan.steps) add_step(step, steps);
     auto steps_data = out_.CreateVector(steps);
-    return CreatePlanData(out_, text(plan.graph), buffers, steps_data);
+    return CreatePlanData(out_, text(plan.graph), checks, buffers, steps_data);
   }
 
   flatbuffers::FlatBufferBuilder out_;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "ir/oracle/oracle.h"
+#include "runtime/executable_file.h"
 #include "runtime/tensors.h"
 #include "tests/runtime/sample.h"
 
@@ -173,6 +174,18 @@ TEST(Context, AssertedEqualitiesHoldAtBind) {
   EXPECT_TRUE(context.bind("forward", {{"B", 4}}).ok());
   EXPECT_FALSE(context.bind("forward", {{"B", 5}}).ok());
   EXPECT_FALSE(context.bind("forward", {{"B", 4}, {"H", 3}}).ok());
+}
+
+TEST(Context, SizesThatTheCodeReliesOnHoldAtBind) {
+  Executable executable = sample_executable();
+  executable.graphs[0].checks = {{4, Dim::symbol("B"), "slice: limit 4 exceeds size B of axis 0"}};
+  executable = read_executable("x.weftx", write_executable(executable)).value();
+  Context context = Context::create(load(executable), {}).value();
+  EXPECT_TRUE(context.bind("forward", {{"B", 4}}).ok());
+  Result<BoundPtr> refused = context.bind("forward", {{"B", 3}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(errors(refused.diagnostics()),
+            "error: graph @forward: slice: limit 4 exceeds size B of axis 0 (4 > 3)\n");
 }
 
 TEST(Context, RefusesWrongTensors) {

@@ -48,7 +48,7 @@ Type matrix() { return {DType::f32, {kB, 3}}; }
 
 void add_forward(Executable& e) {
   e.interfaces.push_back({"forward", {{"x", matrix()}}, {{"y", matrix()}}});
-  GraphPlan plan{"forward", {}, {}};
+  GraphPlan plan{"forward", {}, {}, {}};
   plan.buffers = {buffer(PlanBuffer::input, "x", kB * 3), buffer(PlanBuffer::output, "y", kB * 3),
                   buffer(PlanBuffer::storage, "w", 3), buffer(PlanBuffer::arena, "a", kB * 3, 0, 1),
                   buffer(PlanBuffer::arena, "b", kB * 3, 1, 2)};
@@ -59,7 +59,7 @@ void add_forward(Executable& e) {
 
 void add_count(Executable& e) {
   e.interfaces.push_back({"count", {}, {{"n", {DType::f32, {2}}}}});
-  GraphPlan plan{"count", {}, {}};
+  GraphPlan plan{"count", {}, {}, {}};
   PlanBuffer steps = buffer(PlanBuffer::constant, "increments", 5);
   std::vector<float> increments = {1, 2, 3, 4, 5};
   steps.data.resize(5 * sizeof(float));
@@ -78,7 +78,7 @@ void add_lookup(Executable& e) {
   Type index{DType::i32, {kB}};
   Type table{DType::f32, {5, 3}};
   e.interfaces.push_back({"lookup", {{"index", index}, {"table", table}}, {{"rows", matrix()}}});
-  GraphPlan plan{"lookup", {}, {}};
+  GraphPlan plan{"lookup", {}, {}, {}};
   plan.buffers = {buffer(PlanBuffer::input, "index", kB), buffer(PlanBuffer::input, "table", 15),
                   buffer(PlanBuffer::output, "rows", kB * 3)};
   plan.buffers[0].dtype = DType::i32;
@@ -88,7 +88,7 @@ void add_lookup(Executable& e) {
 
 void add_chunks(Executable& e) {
   e.interfaces.push_back({"chunks", {{"x", matrix()}}, {{"y", matrix()}}});
-  GraphPlan plan{"chunks", {}, {}};
+  GraphPlan plan{"chunks", {}, {}, {}};
   plan.buffers = {buffer(PlanBuffer::input, "x", kB * 3), buffer(PlanBuffer::output, "y", kB * 3),
                   buffer(PlanBuffer::arena, "part", kChunk * 3)};
   Step repeat;
@@ -104,7 +104,7 @@ void add_chunks(Executable& e) {
 
 void add_keep(Executable& e) {
   e.interfaces.push_back({"keep", {{"x", matrix()}}, {}});
-  GraphPlan plan{"keep", {}, {}};
+  GraphPlan plan{"keep", {}, {}, {}};
   plan.buffers = {buffer(PlanBuffer::input, "x", kB * 3),
                   buffer(PlanBuffer::storage, "cache", kB * 3)};
   plan.steps = {launch(kKeep, {{0, 0}, {1, 0}}, "cache")};

@@ -193,7 +193,7 @@ Result<OracleResult> run_tiles(const Module& module, const Graph& graph, const T
   for (const SizeCheck& check : size_checks(graph, module.dims)) {
     const std::optional<int64_t> small = check.small.evaluate(dims);
     const std::optional<int64_t> large = check.large.evaluate(dims);
-    if (!small || !large || *small > *large) return error(check.loc, check.message);
+    if (!small || !large || *small > *large) return error({}, check.message);
   }
   TileRun run(module, graph, dims);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {

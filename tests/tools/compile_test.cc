@@ -45,6 +45,16 @@ TEST_F(CliTest, CompileCountsAttentionThatIsNotFused) {
 }
 
 #ifdef WEFT_HAS_LLVM
+TEST_F(CliTest, SizesThatASliceCannotHaveAreRefused) {
+  write("head.weft",
+        "graph @f(%x: f32[T, 8]) -> (y: f32[4, 8]) {\n"
+        "  %s = slice %x {starts = [0, 0], limits = [4, 8]}\n  %y = exp %s\n  return %y\n}\n");
+  EXPECT_EQ(weft("run head.weft --random-inputs --dim T=4").code, 0);
+  Outcome outcome = weft("run head.weft --random-inputs --dim T=3");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("slice: limit 4 exceeds size T of axis 0 (4 > 3)"));
+}
+
 TEST_F(CliTest, ACompiledFileRuns) {
   write("ffn.weft", kFfn);
   Outcome compiled = weft("compile ffn.weft -o ffn.weftx --dump-ir ir");
