@@ -111,6 +111,18 @@ bool passes_on(const Node& node) {
   return op.has(kElementwise) || op.has(kView) || op.has(kRandom);
 }
 
+// What attention does to its weights. A sum is not among it: that is the gradient of a loss.
+bool weighs(const Node& node) {
+  switch (node.op) {
+    case Op::mul:
+    case Op::div:
+    case Op::select:
+    case Op::cast:
+    case Op::dropout: return true;
+    default: return info(node.op).has(kView);
+  }
+}
+
 }  // namespace
 
 int64_t count_launches(const std::vector<Step>& steps) {
@@ -169,7 +181,7 @@ AttentionCount count_attention(const Graph& graph) {
   }
   for (size_t n = count; n-- > 0;) {
     const Node& node = graph.nodes()[n];
-    if (node.op != Op::matmul && !(passes_on(node) && before_product[n])) continue;
+    if (node.op != Op::matmul && !(weighs(node) && before_product[n])) continue;
     for (Value operand : node.operands) before_product[operand.node] = true;
   }
   AttentionCount result;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/graph/graph.h"
-#include "ir/oracle/tensor.h"
+#include "ir/oracle/oracle.h"
 
 namespace weft {
 
@@ -15,7 +15,8 @@ struct EvalArgs {
   std::span<const Tensor* const> operands;
   const std::vector<std::vector<int64_t>>& result_shapes;  // concrete
   const DimBinding& dims;
-  int64_t live_bytes = 0;  // of all tensors but the results; a body's come on top
+  int64_t live_bytes = 0;                    // of all tensors but the results; a body's come on top
+  const OracleRounding* rounding = nullptr;  // for a body's results
 
   const Tensor& operand(size_t i) const { return *operands[i]; }
   DType result_dtype(size_t i = 0) const { return node.types[i].dtype; }

@@ -17,7 +17,7 @@ EvalResult run_body(const EvalArgs& args, const std::vector<const Tensor*>& inpu
   const Graph& body = *args.node.body;
   std::vector<const Tensor*> given(body.nodes().size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) given[body.inputs()[i].node] = inputs[i];
-  WEFT_TRY(RunResult result, run_graph(body, given, dims, live_bytes));
+  WEFT_TRY(RunResult result, run_graph(body, given, dims, live_bytes, args.rounding));
   return std::move(result.outputs);
 }
 

@@ -39,7 +39,7 @@ Status check_given(const Graph& graph, const std::vector<bool>& needed, const Te
 
 Result<OracleResult> run_oracle(const Module& module, const Graph& graph, const TensorMap& inputs,
                                 const TensorMap& storage, const DimBinding& given,
-                                const OracleProgress& progress) {
+                                const OracleProgress& progress, const OracleRounding& rounding) {
   std::vector<bool> needed = live_nodes(graph);
   WEFT_TRY_STATUS(check_given(graph, needed, inputs, storage));
   WEFT_TRY(DimBinding dims, bind_dims(module, graph, inputs, storage, given));
@@ -55,7 +55,8 @@ Result<OracleResult> run_oracle(const Module& module, const Graph& graph, const 
     auto found = map.find(node.attrs.text("name"));
     if (found != map.end()) tensors[i] = &found->second;
   }
-  WEFT_TRY(RunResult run, run_graph(graph, tensors, dims, live, progress));
+  WEFT_TRY(RunResult run,
+           run_graph(graph, tensors, dims, live, rounding ? &rounding : nullptr, progress));
   OracleResult result;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     result.outputs[graph.outputs[i].name] = std::move(run.outputs[i]);

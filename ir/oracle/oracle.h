@@ -37,10 +37,15 @@ Result<DimBinding> bind_known_dims(const Module& module, const Graph& graph,
 // Called before each node is computed: that node, how many are done, and how many there are to do.
 using OracleProgress = std::function<void(const Node& node, size_t done, size_t total)>;
 
+// Called with each result that is computed, in bodies too, and may change its numbers: to see what
+// rounding does to those that follow.
+using OracleRounding = std::function<void(const Node& node, Tensor& result)>;
+
 // Runs a graph. `storage` holds every parameter and state that the graph reads.
 Result<OracleResult> run_oracle(const Module& module, const Graph& graph, const TensorMap& inputs,
                                 const TensorMap& storage, const DimBinding& given = {},
-                                const OracleProgress& progress = {});
+                                const OracleProgress& progress = {},
+                                const OracleRounding& rounding = {});
 
 // The initial value of a parameter or state: a function of its name, type, Init and the seed.
 // `live` bytes are taken by other tensors already.

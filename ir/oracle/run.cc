@@ -14,8 +14,8 @@ namespace {
 class Run {
  public:
   Run(const Graph& graph, const std::vector<const Tensor*>& given, const DimBinding& dims,
-      int64_t live_bytes)
-      : graph_(graph), given_(given), dims_(dims), live_bytes_(live_bytes) {
+      int64_t live_bytes, const OracleRounding* rounding)
+      : graph_(graph), given_(given), dims_(dims), rounding_(rounding), live_bytes_(live_bytes) {
     for (const Node& node : graph.nodes()) {
       computed_.emplace_back(node.types.size());
       uses_.emplace_back(node.types.size(), 0);
@@ -83,11 +83,13 @@ class Run {
       WEFT_TRY(Sizes shape, concrete_shape(graph_.type(operand), dims_, node.loc, what));
       WEFT_CHECK(operands.back()->shape == shape, "an operand has the shape of its type");
     }
-    WEFT_TRY(std::vector<Tensor> results, eval(EvalArgs{node, operands, shapes, dims_, others}));
+    const EvalArgs args{node, operands, shapes, dims_, others, rounding_};
+    WEFT_TRY(std::vector<Tensor> results, eval(args));
     WEFT_CHECK(results.size() == shapes.size(), "an op gives all of its results");
     for (size_t i = 0; i < results.size(); ++i) {
       WEFT_CHECK(results[i].shape == shapes[i] && results[i].dtype == node.types[i].dtype,
                  "a result has its type");
+      if (rounding_ != nullptr) (*rounding_)(node, results[i]);
     }
     computed_[index] = std::move(results);
     return ok();
@@ -137,6 +139,7 @@ class Run {
   const Graph& graph_;
   const std::vector<const Tensor*>& given_;
   const DimBinding& dims_;
+  const OracleRounding* rounding_;
   std::vector<std::vector<Tensor>> computed_;  // [node][result]; what was given stays outside
   std::vector<std::vector<uint32_t>> uses_;    // still to come
   int64_t live_bytes_;                         // of computed tensors and those from outside
@@ -146,8 +149,8 @@ class Run {
 
 Result<RunResult> run_graph(const Graph& graph, const std::vector<const Tensor*>& given,
                             const DimBinding& dims, int64_t live_bytes,
-                            const OracleProgress& progress) {
-  return Run(graph, given, dims, live_bytes).execute(progress);
+                            const OracleRounding* rounding, const OracleProgress& progress) {
+  return Run(graph, given, dims, live_bytes, rounding).execute(progress);
 }
 
 }  // namespace weft

@@ -15,9 +15,9 @@ struct RunResult {
 };
 
 // `given` has an entry per node: the tensor of an input or parameter, null for all others.
-// `live_bytes` are taken by these and by tensors elsewhere. `progress` may be empty.
+// `live_bytes` are taken by these and by tensors elsewhere. `rounding` may be null, `progress` empty.
 Result<RunResult> run_graph(const Graph& graph, const std::vector<const Tensor*>& given,
                             const DimBinding& dims, int64_t live_bytes,
-                            const OracleProgress& progress = {});
+                            const OracleRounding* rounding, const OracleProgress& progress = {});
 
 }  // namespace weft

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/rounding_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace weft {
+namespace {
+
+constexpr int kRuns = 2;       // with everything off by one rounding, up or down
+constexpr double kMargin = 8;  // for what two runs did not meet
+
+// The distance from 1 to the next number.
+double step_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 0x1p-10;
+    case DType::bf16: return 0x1p-7;
+    case DType::f64: return 0x1p-52;
+    default: return 0x1p-23;
+  }
+}
+
+class Roundings {
+ public:
+  void disturb(Tensor& tensor) {
+    const double step = step_of(tensor.dtype);
+    for (double& element : tensor.reals) element *= random_() % 2 == 0 ? 1 + step : 1 - step;
+  }
+
+  TensorMap disturbed(TensorMap tensors) {
+    for (auto& [name, tensor] : tensors) disturb(tensor);
+    return tensors;
+  }
+
+ private:
+  std::minstd_rand random_{1};
+};
+
+// Whose results are not rounded, since nothing is computed.
+bool is_exact(const Node& node) {
+  const OpInfo& op = info(node.op);
+  return op.has(kView) || op.has(kRandom) || node.operands.empty();
+}
+
+using Noise = std::map<std::string, double>;  // by name of the tensor
+
+void measure(const TensorMap& expected, const TensorMap& moved, Noise& noise) {
+  for (const auto& [name, tensor] : expected) {
+    const std::vector<double>& others = moved.at(name).reals;
+    for (size_t i = 0; i < tensor.reals.size(); ++i) {
+      double distance = std::abs(others[i] - tensor.reals[i]);
+      if (std::isfinite(distance)) noise[name] = std::max(noise[name], kMargin * distance);
+    }
+  }
+}
+
+void forgive(const TensorMap& expected, const Noise& noise, TensorMap& got) {
+  for (auto& [name, tensor] : got) {
+    auto found = expected.find(name);
+    if (found == expected.end() || found->second.reals.size() != tensor.reals.size()) continue;
+    for (size_t i = 0; i < tensor.reals.size(); ++i) {
+      const double wanted = found->second.reals[i];
+      const double distance = std::abs(tensor.reals[i] - wanted);
+      if (noise.contains(name) && distance <= noise.at(name)) tensor.reals[i] = wanted;
+    }
+  }
+}
+
+}  // namespace
+
+Result<OracleResult> without_noise(const OracleRun& run, const OracleResult& expected,
+                                   OracleResult got) {
+  Roundings roundings;
+  auto disturb = [&](const Node& node, Tensor& result) {
+    if (!is_exact(node)) roundings.disturb(result);
+  };
+  Noise outputs;
+  Noise updates;
+  for (int i = 0; i < kRuns; ++i) {
+    TensorMap inputs = roundings.disturbed(run.inputs);
+    TensorMap storage = roundings.disturbed(run.storage);
+    WEFT_TRY(OracleResult moved,
+             run_oracle(run.module, run.graph, inputs, storage, run.dims, {}, disturb));
+    measure(expected.outputs, moved.outputs, outputs);
+    measure(expected.updates, moved.updates, updates);
+  }
+  forgive(expected.outputs, outputs, got.outputs);
+  forgive(expected.updates, updates, got.updates);
+  return got;
+}
+
+}  // namespace weft
