@@ -230,7 +230,7 @@ ValueId Tracer::emit_random(const Node& node, const Request& request) {
     element = tile::mod(space_.fine_axes(), element, count);
   }
   space_.saw(element);
-  return b_.random(seed, step, static_cast<uint32_t>(node.attrs.integer("stream")), real(element));
+  return b_.random(seed, step, node.attrs.integer("stream"), real(element));
 }
 
 std::vector<ValueId> Tracer::begin_loop(AxisId axis, std::vector<tile::Carry> carries) {

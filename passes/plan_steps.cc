@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "ir/tile/text.h"
 #include "passes/plan_work.h"
 
 namespace weft {
@@ -43,7 +42,7 @@ class StepMaker {
   void add_launches(const Task& task, std::vector<Step>& steps) {
     for (size_t p = 0; p < task.lowered.programs.size(); ++p) {
       Step step;
-      step.program = programs_.add(task.lowered.programs[p]);
+      programs_.add(task.lowered.programs[p], step);
       step.region = task.name;
       for (const LoweredRegion::Bound& bound : task.lowered.buffers[p]) {
         step.buffers.push_back(place_of(task, bound));
@@ -92,16 +91,6 @@ class StepMaker {
 };
 
 }  // namespace
-
-uint32_t ProgramTable::add(const tile::Program& program) {
-  auto [found, fresh] = by_key_.emplace(tile::key(program), 0);
-  if (!fresh) return found->second;
-  found->second = static_cast<uint32_t>(programs_.size());
-  programs_.push_back(program);
-  uint32_t times = names_[program.name]++;
-  if (times > 0) programs_.back().name += cat("_", times);
-  return found->second;
-}
 
 GraphPlan make_steps(const GraphWork& work, const std::string& graph, ProgramTable& programs) {
   return StepMaker(work, graph, programs).run();

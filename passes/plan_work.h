@@ -169,17 +169,25 @@ bool reaches(const std::vector<std::vector<TaskId>>& edges, TaskId from, TaskId 
 bool may_overlap(const Access& access, const Dim& from, const Dim& elements);
 void order_tasks(GraphWork& work, const DimFacts& facts);
 
-// plan_steps.cc: programs that are equal are kept once.
+// plan_share.cc: programs that are equal but for names, symbols of sizes and random streams are kept
+// once.
 class ProgramTable {
  public:
-  uint32_t add(const tile::Program& program);
-  std::vector<tile::Program> take() { return std::move(programs_); }
+  // Sets `program` and `symbols` of a launch.
+  void add(tile::Program program, Step& launch);
+  std::vector<tile::Program> take();
 
  private:
-  std::vector<tile::Program> programs_;
+  struct Entry {
+    tile::Program program;
+    std::vector<std::string> symbols;  // in the order of their canonical names
+  };
+  std::vector<Entry> entries_;
   std::map<std::string, uint32_t> by_key_;
   std::map<std::string, uint32_t> names_;
 };
+
+// plan_steps.cc
 GraphPlan make_steps(const GraphWork& work, const std::string& graph, ProgramTable& programs);
 
 }  // namespace weft

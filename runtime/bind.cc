@@ -68,7 +68,10 @@ class Binder {
   }
 
   Result<int64_t> number(const Dim& dim, const char* what) const {
-    std::optional<int64_t> value = dim.evaluate(sizes_);
+    return number(dim, what, sizes_);
+  }
+  Result<int64_t> number(const Dim& dim, const char* what, const DimBinding& sizes) const {
+    std::optional<int64_t> value = dim.evaluate(sizes);
     if (!value) return fail(what, " ", dim, " cannot be computed");
     return *value;
   }
@@ -236,19 +239,30 @@ class Binder {
             static_cast<uint32_t>(bound_.args.size())};
   }
 
+  // The sizes as the kernel of a launch knows them.
+  Result<DimBinding> sizes_in(const Step& launch) const {
+    DimBinding inside = sizes_;
+    for (const auto& [symbol, meaning] : launch.symbols) {
+      WEFT_TRY(inside[symbol], number(meaning, "size"));
+    }
+    return inside;
+  }
+
   Status bind_launch(const Step& step) {
     const Kernel& kernel = bound_.loaded->executable().kernels[step.program];
     BoundStep bound = started(step);
-    WEFT_TRY(bound.count, number(kernel.programs, "the size of a grid"));
+    WEFT_TRY(const DimBinding inside, sizes_in(step));
+    WEFT_TRY(bound.count, number(kernel.programs, "the size of a grid", inside));
     if (bound.count < 0) return fail("kernel ", kernel.name, " has ", bound.count, " programs");
     if (bound.count == 0) return ok();  // nothing to compute
     bound.function = bound_.loaded->function(step.program);
     WEFT_TRY_STATUS(bind_places(step));
     for (const Dim& arg : kernel.args) {
-      WEFT_TRY(int64_t value, number(arg, "an argument"));
+      WEFT_TRY(int64_t value, number(arg, "an argument", inside));
       bound_.args.push_back(value);
     }
-    WEFT_TRY(int64_t scratch, bytes(kernel.scratch_bytes, DType::u8, "scratch of ", kernel.name));
+    WEFT_TRY(int64_t scratch, number(kernel.scratch_bytes, "scratch", inside));
+    if (scratch < 0) return fail("kernel ", kernel.name, " has ", scratch, " bytes of scratch");
     bound_.scratch_bytes = std::max(bound_.scratch_bytes, scratch);
     bound_.most_buffers = std::max(bound_.most_buffers, static_cast<uint32_t>(step.buffers.size()));
     bound_.steps.push_back(bound);

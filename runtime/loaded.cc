@@ -19,8 +19,12 @@ void collect(const Executable& executable, const std::vector<Step>& steps, Symbo
     for (const Placement& placement : step.buffers) placement.offset.collect_symbols(into);
     if (step.kind == Step::launch) {
       const Kernel& kernel = executable.kernels[step.program];
-      collect(kernel.args, into);
-      collect({kernel.programs, kernel.scratch_bytes}, into);
+      Symbols inside;
+      collect(kernel.args, inside);
+      collect({kernel.programs, kernel.scratch_bytes}, inside);
+      for (const auto& [symbol, meaning] : step.symbols) inside.erase(symbol);
+      for (const auto& [symbol, meaning] : step.symbols) meaning.collect_symbols(inside);
+      into.merge(inside);
     } else if (step.kind == Step::copy) {
       step.elements.collect_symbols(into);
     } else {

@@ -6,7 +6,7 @@
 namespace weft::cpu {
 
 llvm::Value* KernelEmitter::philox(llvm::Value* element, llvm::Value* seed, llvm::Value* step,
-                                   uint32_t stream) {
+                                   llvm::Value* stream) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(element->getType());
   int lanes = vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
   llvm::Type* i64 = with_lanes(ir_.getInt64Ty(), lanes);
@@ -19,7 +19,7 @@ llvm::Value* KernelEmitter::philox(llvm::Value* element, llvm::Value* seed, llvm
 
   llvm::Value* counter = ir_.CreateLShr(element, llvm::ConstantInt::get(i64, 2));
   llvm::Value* c[4] = {ir_.CreateTrunc(counter, i32), high(counter), splat(step, lanes), word(0)};
-  llvm::Value* key[2] = {splat(seed, lanes), word(stream)};
+  llvm::Value* key[2] = {splat(seed, lanes), splat(stream, lanes)};
   for (int round = 0; round < kPhiloxRounds; ++round) {
     llvm::Value* p0 = ir_.CreateMul(wide(c[0]), llvm::ConstantInt::get(i64, kPhiloxMultipliers[0]));
     llvm::Value* p1 = ir_.CreateMul(wide(c[2]), llvm::ConstantInt::get(i64, kPhiloxMultipliers[1]));

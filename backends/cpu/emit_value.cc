@@ -36,7 +36,15 @@ llvm::Value* KernelEmitter::eval(ValueId id) {
   llvm::Value* result =
       slot != slots_.end() ? load_slot(slot->second, value.dtype) : compute(value);
   levels_[at].known.emplace(id, result);
-  if (outer) ir_.restoreIP(here);
+  if (outer) {
+    // A check on the way may have split the block and taken the place into its second half.
+    const bool at_end = here.getPoint() == here.getBlock()->end();
+    if (at_end) {
+      ir_.restoreIP(here);
+    } else {
+      ir_.SetInsertPoint(&*here.getPoint());
+    }
+  }
   return result;
 }
 
@@ -68,7 +76,7 @@ llvm::Value* KernelEmitter::compute(const Value& value) {
                  : eval(value.operands[0]);
     case Value::random:
       return philox(spread(index(value.index)), eval(value.operands[0]), eval(value.operands[1]),
-                    value.stream);
+                    ir_.CreateTrunc(dim(value.stream), ir_.getInt32Ty()));
     default: WEFT_CHECK(false, "a value that should have a slot");
   }
 }

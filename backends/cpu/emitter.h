@@ -104,7 +104,8 @@ class KernelEmitter {
   llvm::Value* emit_extremum(bool largest, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* emit_function(Op op, const std::vector<llvm::Value*>& operands, DType dtype);
   llvm::Value* call_math(size_t offset, const std::vector<llvm::Value*>& operands);
-  llvm::Value* philox(llvm::Value* element, llvm::Value* seed, llvm::Value* step, uint32_t stream);
+  llvm::Value* philox(llvm::Value* element, llvm::Value* seed, llvm::Value* step,
+                      llvm::Value* stream);
 
   // emit_access.cc: index maps, loads and stores
   struct Lane {                    // an integer for each lane
@@ -154,6 +155,7 @@ class KernelEmitter {
   void push(Sink sink);
   void push_together(std::vector<Sink> sinks);
   void flush();
+  bool overwrites(const Sink& sink) const;
   Sink statement_sink(const tile::Stmt& stmt) const;
   Sink keep_sink(ValueId id, std::optional<Slot> target) const;
   Slot make_slot(DType dtype, const std::vector<AxisId>& axes, const std::string& name);

@@ -47,6 +47,8 @@ struct Step {
   Kind kind = launch;
   uint32_t program = 0;
   std::vector<Placement> buffers;  // one per buffer of the program
+  // What symbols of the program mean in this launch; the others are the graph's.
+  std::vector<std::pair<std::string, Dim>> symbols;
   Dim elements;
   std::string symbol;
   Dim total;

@@ -200,12 +200,12 @@ ValueId Builder::dot(AxisId k, ValueId a, ValueId b, ValueId acc) {
   return add(std::move(made));
 }
 
-ValueId Builder::random(ValueId seed, ValueId step, uint32_t stream, Index element) {
+ValueId Builder::random(ValueId seed, ValueId step, Dim stream, Index element) {
   WEFT_CHECK(dtype(seed) == DType::u32 && dtype(step) == DType::u32, "seed and step are u32");
   Value made{.kind = Value::random, .dtype = DType::u32, .operands = {seed, step}};
   made.axes = unite(unite(axes(seed), axes(step)), axes_of(program_, element));
   made.index = std::move(element);
-  made.stream = stream;
+  made.stream = std::move(stream);
   return add(std::move(made));
 }
 

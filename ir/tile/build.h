@@ -65,7 +65,7 @@ class Builder {
   ValueId rounded(ValueId value);                     // to its own type, by a cast
   ValueId reduce(Reduce reduction, ValueId value, std::vector<AxisId> axes);
   ValueId dot(AxisId k, ValueId a, ValueId b, ValueId acc = kNone);
-  ValueId random(ValueId seed, ValueId step, uint32_t stream, Index element);
+  ValueId random(ValueId seed, ValueId step, Dim stream, Index element);
 
   void store(BufferId buffer, std::vector<Index> at, ValueId value, ValueId where = kNone);
   void update(BufferId buffer, std::vector<Index> at, ValueId value, ValueId where = kNone);

@@ -138,13 +138,8 @@ std::optional<KernelParser::Expr> KernelParser::dot() {
 std::optional<KernelParser::Expr> KernelParser::random() {
   Place place = in_.peek().place;
   if (!in_.expect("[")) return std::nullopt;
-  Place stream_place = in_.peek().place;
-  std::optional<int64_t> stream = parse_integer(in_);
+  std::optional<Dim> stream = parse_dim(in_);
   if (!stream || !in_.expect(",")) return std::nullopt;
-  if (*stream < 0 || *stream > UINT32_MAX) {
-    in_.fail(error(in_.loc(stream_place), "stream ", *stream, " is no u32"));
-    return std::nullopt;
-  }
   std::optional<Index> element = index();
   if (!element || !in_.expect("]")) return std::nullopt;
   std::optional<std::vector<Expr>> operands = arguments();
@@ -152,7 +147,7 @@ std::optional<KernelParser::Expr> KernelParser::random() {
   Value made;
   made.kind = Value::random;
   made.dtype = DType::u32;
-  made.stream = static_cast<uint32_t>(*stream);
+  made.stream = *std::move(stream);
   for (const Expr& operand : *operands) {
     std::optional<ValueId> id = value_of(operand, DType::u32);
     if (!id) return std::nullopt;

@@ -239,7 +239,7 @@ class Printer {
                "](" + expression(value.operands[0]) + ")";
       case Value::dot: return "dot[" + axes(value.axes_reduced) + "](" + operands(value) + ")";
       case Value::random:
-        return "random[" + std::to_string(value.stream) + ", " + index(value.index) + "](" +
+        return "random[" + value.stream.str() + ", " + index(value.index) + "](" +
                operands(value) + ")";
       case Value::carried:
       case Value::result: break;

@@ -16,36 +16,56 @@ void use_values_of(const Index& index, const std::function<void(ValueId)>& fn) {
   });
 }
 
-void collect_symbols(const Index& index, std::set<std::string>& into) {
-  index.offset.collect_symbols(into);
-  for_each_term(index, [&](const Index::Term& term) {
-    term.scale.collect_symbols(into);
-    term.divisor.collect_symbols(into);
-    for (const Index& inner : term.inner) inner.offset.collect_symbols(into);
-  });
-}
+// Each dim of a program, which may be const.
+template <class Fn>
+struct DimVisitor {
+  const Fn& fn;
 
-void collect_symbols(const Block& block, std::set<std::string>& into) {
-  for (const Stmt& stmt : block) {
-    for_each_index(stmt, [&](const Index& index) { collect_symbols(index, into); });
-    collect_symbols(stmt.body, into);
+  void visit(auto& index) const {
+    fn(index.offset);
+    for (auto& term : index.terms) {
+      fn(term.scale);
+      fn(term.divisor);
+      for (auto& inner : term.inner) visit(inner);
+    }
   }
-}
+  void visit_block(auto& block) const {
+    for (auto& stmt : block) {
+      for (auto& index : stmt.ref.at) visit(index);
+      if (stmt.from) visit(*stmt.from);
+      if (stmt.to) visit(*stmt.to);
+      visit_block(stmt.body);
+    }
+  }
+  void visit_program(auto& program) const {
+    for (auto& buffer : program.buffers) {
+      for (auto& dim : buffer.dims) fn(dim);
+      for (auto& stride : buffer.strides) fn(stride);
+    }
+    for (auto& axis : program.axes) fn(axis.dim);
+    for (auto& value : program.values) {
+      for (auto& index : value.ref.at) visit(index);
+      visit(value.index);
+      if (value.limit) fn(*value.limit);
+      fn(value.stream);
+    }
+    visit_block(program.body);
+  }
+};
 
 }  // namespace
 
+void for_each_dim(Program& program, const std::function<void(Dim&)>& fn) {
+  DimVisitor<std::function<void(Dim&)>>{fn}.visit_program(program);
+}
+
+void for_each_dim(const Program& program, const std::function<void(const Dim&)>& fn) {
+  DimVisitor<std::function<void(const Dim&)>>{fn}.visit_program(program);
+}
+
 std::set<std::string> symbols_of(const Program& program) {
   std::set<std::string> symbols;
-  for (const Axis& axis : program.axes) axis.dim.collect_symbols(symbols);
-  for (const Buffer& buffer : program.buffers) {
-    for (const Dim& dim : buffer.dims) dim.collect_symbols(symbols);
-    for (const Dim& stride : buffer.strides) stride.collect_symbols(symbols);
-  }
-  for (const Value& value : program.values) {
-    for_each_index(value, [&](const Index& index) { collect_symbols(index, symbols); });
-    if (value.limit) value.limit->collect_symbols(symbols);
-  }
-  collect_symbols(program.body, symbols);
+  for_each_dim(program, [&](const Dim& dim) { dim.collect_symbols(symbols); });
   return symbols;
 }
 

@@ -106,7 +106,7 @@ struct Value {
   std::optional<Dim> limit = {};          // coord: an index outside [0, limit) is an error
   Reduce reduction = Reduce::add;         // reduce
   std::vector<AxisId> axes_reduced = {};  // reduce, dot
-  uint32_t stream = 0;                    // random
+  Dim stream = 0;                         // random: its low 32 bits
   std::string name = {};                  // for printing; empty = numbered
 };
 
@@ -174,6 +174,9 @@ struct Program {
   Dim programs_along(AxisId axis) const;
 };
 
+// Calls fn for each dim of a program: of its buffers first, then of axes, values and statements.
+void for_each_dim(Program& program, const std::function<void(Dim&)>& fn);
+void for_each_dim(const Program& program, const std::function<void(const Dim&)>& fn);
 // Every symbolic dim that the program mentions.
 std::set<std::string> symbols_of(const Program& program);
 std::vector<Dim> row_major_strides(const Shape& shape);

@@ -213,6 +213,11 @@ class Reader {
       WEFT_TRY(Dim offset, dim(item->offset()));
       step.buffers.push_back({item->buffer(), std::move(offset)});
     }
+    for (const MeaningData* item : list(data.symbols())) {
+      WEFT_TRY(std::string symbol, text(item->symbol()));
+      WEFT_TRY(Dim meaning, dim(item->dim()));
+      step.symbols.emplace_back(std::move(symbol), std::move(meaning));
+    }
     WEFT_TRY(step.elements, dim(data.elements()));
     WEFT_TRY(step.symbol, text(data.symbol()));
     WEFT_TRY(step.total, dim(data.total()));

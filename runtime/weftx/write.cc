@@ -144,12 +144,17 @@ class Writer {
     for (const Placement& place : step.buffers)
       places.emplace_back(place.buffer, dim(place.offset));
     auto buffers = out_.CreateVectorOfStructs(places);
+    std::vector<MeaningData> meanings;
+    for (const auto& [symbol, meaning] : step.symbols) {
+      meanings.emplace_back(text(symbol), dim(meaning));
+    }
+    auto symbols = out_.CreateVectorOfStructs(meanings);
     uint32_t numbers[] = {text(std::string(kStepKinds[static_cast<size_t>(step.kind)])),
                           dim(step.elements), text(step.symbol), dim(step.total),
                           text(step.region)};
-    steps.push_back(CreateStepData(out_, numbers[0], step.program, buffers, numbers[1], numbers[2],
-                                   numbers[3], step.chunk, static_cast<uint32_t>(body.size()),
-                                   numbers[4]));
+    steps.push_back(CreateStepData(out_, numbers[0], step.program, buffers, symbols, numbers[1],
+                                   numbers[2], numbers[3], step.chunk,
+                                   static_cast<uint32_t>(body.size()), numbers[4]));
     steps.insert(steps.end(), body.begin(), body.end());
   }
 

@@ -223,5 +223,24 @@ TEST(Plan, EqualProgramsAreKeptOnce) {
   EXPECT_EQ(p.plan.programs.size(), 1u);
 }
 
+// Two dropouts are one program with two streams; what differs in a symbol is one with two sizes.
+TEST(Plan, ProgramsAreSharedBetweenStreamsAndSymbols) {
+  Planned p = plan_text(R"(
+    graph @g(%rng: u32[2], %x: f32[S, 3], %y: f32[T, 3]) -> (a, b, c, d) {
+      %a = region {kind = "map"} (%r = %rng) {;
+        %o = random_bits %r {shape = [S, 3], stream = 7}; return %o; }
+      %b = region {kind = "map"} (%r = %rng) {;
+        %o = random_bits %r {shape = [T, 3], stream = 9}; return %o; }
+      %c = region {kind = "map"} (%i = %x) {; %o = exp %i; return %o; }
+      %d = region {kind = "map"} (%i = %y) {; %o = exp %i; return %o; }
+      return %a, %b, %c, %d
+    })",
+                        {{"S", 4}, {"T", 5}});
+  EXPECT_EQ(p.plan.programs.size(), 2u);
+  size_t meanings = 0;
+  for (const Step& step : p.graph().steps) meanings += step.symbols.size();
+  EXPECT_EQ(meanings, 4u);  // two streams, and T for S twice
+}
+
 }  // namespace
 }  // namespace weft

@@ -177,7 +177,11 @@ class PlanRunner {
       WEFT_TRY(int64_t offset, number(placement.offset));
       buffers.push_back({&memory_[placement.buffer], offset});
     }
-    return tile::interpret(plan_.programs[step.program], dims_, buffers);
+    DimBinding inside = dims_;
+    for (const auto& [symbol, meaning] : step.symbols) {
+      WEFT_TRY(inside[symbol], number(meaning));
+    }
+    return tile::interpret(plan_.programs[step.program], inside, buffers);
   }
 
   Status copy(const Step& step) {
