@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "passes/plan.h"
-#include "runtime/devices.h"
+#include "runtime/cpu/facts.h"
 
 namespace weft {
 namespace {

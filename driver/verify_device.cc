@@ -83,16 +83,17 @@ class UnitMaker {
 
 class DeviceVerifier {
  public:
-  DeviceVerifier(const VerifyOptions& options, const CompileRequest& request, int threads)
-      : options_(options), request_(request), threads_(threads) {}
+  explicit DeviceVerifier(const DeviceVerifyOptions& options) : options_(options) {}
 
   Result<DeviceVerifyReport> run(const Module& module) {
     Module wanted = module;
     std::erase_if(wanted.graphs, [&](const Graph& graph) {
-      return !options_.graph.empty() && module.find_graph(options_.graph)->name() != graph.name();
+      return !options_.common.graph.empty() &&
+             module.find_graph(options_.common.graph)->name() != graph.name();
     });
-    WEFT_TRY(Compiled compiled, compile(wanted, request_));
+    WEFT_TRY(Compiled compiled, compile(wanted, options_.request));
     for (const Graph& graph : wanted.graphs) {
+      if (!options_.each_region) break;
       WEFT_TRY_STATUS(try_regions(graph, wanted, compiled.module));
       if (!report_.ok()) return report_;
     }
@@ -107,15 +108,15 @@ class DeviceVerifier {
  private:
   Result<Executor> make_executor(Executable executable) const {
     ContextOptions context;
-    context.threads = threads_;
+    context.threads = options_.threads;
     context.poison = true;
     return Executor::create(std::move(executable), context);
   }
 
   Status sample(const Module& module, const Graph& graph) {
-    WEFT_TRY(dims_, sample_dims(module, graph, options_.dims));
-    WEFT_TRY(inputs_, sample_inputs(module, graph, dims_, options_.seed));
-    WEFT_TRY(storage_, initial_values(module, nullptr, options_.seed, dims_));
+    WEFT_TRY(dims_, sample_dims(module, graph, options_.common.dims));
+    WEFT_TRY(inputs_, sample_inputs(module, graph, dims_, options_.common.seed));
+    WEFT_TRY(storage_, initial_values(module, nullptr, options_.common.seed, dims_));
     for (TensorMap* tensors : {&inputs_, &storage_}) {
       for (auto& [name, tensor] : *tensors) tensor = rounded(std::move(tensor));
     }
@@ -160,7 +161,7 @@ class DeviceVerifier {
       units.push_back(UnitMaker(fused, graph).make(n, alone.graphs.back()));
     }
     WEFT_TRY(TensorMap values, inner_values(fused, graph, units));
-    CompileRequest request = request_;
+    CompileRequest request = options_.request;
     for (std::string& pass : pass_names()) request.pipeline.skip.push_back(std::move(pass));
     request.pipeline.after_pass = nullptr;
     WEFT_TRY(Compiled compiled, compile(alone, request));
@@ -226,9 +227,7 @@ class DeviceVerifier {
     return ok();
   }
 
-  const VerifyOptions& options_;
-  const CompileRequest& request_;
-  int threads_;
+  const DeviceVerifyOptions& options_;
   DimBinding dims_;
   TensorMap inputs_;
   TensorMap storage_;
@@ -250,9 +249,8 @@ double narrowest(const Graph& graph) {
 
 double device_tolerance(const Graph& graph) { return narrowest(graph); }
 
-Result<DeviceVerifyReport> verify_device(const Module& module, const VerifyOptions& options,
-                                         const CompileRequest& request, int threads) {
-  return DeviceVerifier(options, request, threads).run(module);
+Result<DeviceVerifyReport> verify_device(const Module& module, const DeviceVerifyOptions& options) {
+  return DeviceVerifier(options).run(module);
 }
 
 }  // namespace weft

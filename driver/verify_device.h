@@ -23,8 +23,13 @@ struct DeviceVerifyReport {
 // float type that the graph computes with.
 double device_tolerance(const Graph& graph);
 
-// `options.graph`, `dims` and `seed` as in verify_passes.
-Result<DeviceVerifyReport> verify_device(const Module& module, const VerifyOptions& options,
-                                         const CompileRequest& request, int threads);
+struct DeviceVerifyOptions {
+  VerifyOptions common = {};    // graph, dims and seed
+  CompileRequest request = {};  // how to compile
+  int threads = 1;
+  bool each_region = true;  // not only the graphs as a whole
+};
+
+Result<DeviceVerifyReport> verify_device(const Module& module, const DeviceVerifyOptions& options);
 
 }  // namespace weft

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <set>
 
+#include "driver/devices.h"
 #include "driver/model_file.h"
 #include "ir/support/file.h"
 #include "ir/text/text.h"
-#include "runtime/devices.h"
 
 namespace weft::cli {
 namespace {
@@ -162,7 +162,7 @@ Status put_module(const Common& common, const Module& module, const std::string&
 }
 
 Status check_device_exists(const Common& common) {
-  WEFT_TRY(Device device, choose_device(common.device));
+  WEFT_TRY(std::string notice, choose_device(common.device));
   return ok();
 }
 

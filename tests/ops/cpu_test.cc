@@ -7,6 +7,7 @@
 #include "ir/text/text.h"
 #include "tests/ops/case_file.h"
 #include "tests/ops/compare.h"
+#include "tests/support/on_cpu.h"
 
 namespace weft {
 namespace {
@@ -18,18 +19,25 @@ TensorMap rounded(TensorMap tensors) {
   return tensors;
 }
 
-Result<OracleResult> run_on_cpu(const Module& module, const std::string& target, int threads,
+// With one thread and with two, which must give the same bits.
+Result<OracleResult> run_on_cpu(const Module& module, const std::string& target,
                                 const TensorMap& inputs) {
   CompileRequest request;
   request.target_cpu = target;
   WEFT_TRY(Compiled compiled, compile(module, request));
-  ContextOptions options;
-  options.threads = threads;
-  options.poison = true;
-  WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
   const Graph& graph = *module.find_graph("case");
   WEFT_TRY(DimBinding dims, bind_dims(module, graph, inputs, {}, {}));
-  return run_once(executor, graph, inputs, {}, dims);
+  std::vector<OracleResult> results;
+  for (int threads : {1, 2}) {
+    ContextOptions options;
+    options.threads = threads;
+    options.poison = true;
+    WEFT_TRY(Executor executor, Executor::create(compiled.executable, options));
+    WEFT_TRY(OracleResult result, run_once(executor, graph, inputs, {}, dims));
+    results.push_back(std::move(result));
+  }
+  EXPECT_TRUE(same_bits(results[0], results[1])) << "one thread and two differ";
+  return std::move(results[0]);
 }
 
 class CpuMatrix : public testing::TestWithParam<std::string> {};
@@ -39,7 +47,7 @@ void expect_cpu_agrees(const OpCase& c, const std::string& target) {
   ASSERT_TRUE(module.ok()) << render(module.diagnostics());
   TensorMap inputs = rounded(c.inputs);
   Result<OracleResult> expected = run_oracle(*module, *module->find_graph("case"), inputs, {});
-  Result<OracleResult> actual = run_on_cpu(*module, target, 2, inputs);
+  Result<OracleResult> actual = run_on_cpu(*module, target, inputs);
   ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics());
   if (!expected.ok()) return;
   EXPECT_EQ(difference(actual->outputs, expected->outputs, Device::cpu), "") << print(*module);
@@ -52,7 +60,7 @@ TEST_P(CpuMatrix, AgreesWithOracle) {
   const char* suite = std::getenv("WEFT_SUITE");
   bool slow = suite != nullptr && std::string(suite) == "slow";
   // All targets in the slow suite; else each case on one of them, in turn.
-  std::vector<std::string> targets = {"native", "generic"};
+  const std::vector<std::string>& targets = cpu_targets();
   size_t turn = 0;
   for (const OpCase& c : *cases) {
     SCOPED_TRACE(c.name);

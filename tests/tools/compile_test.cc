@@ -1,6 +1,7 @@
 // What makes and shows code: compile, dump --kernels, explain; and what runs it.
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/cli_fixture.h"
@@ -44,7 +45,28 @@ TEST_F(CliTest, CompileCountsAttentionThatIsNotFused) {
   }
 }
 
+// docs/performance.md sets these beside other compilers' counts.
+TEST_F(CliTest, KernelsOfTransformerTiny) {
+  auto launches = [&](const std::string& arguments) -> int {
+    Outcome outcome = weft("compile " + arguments + " --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out)["graphs"][0]["kernels"];
+  };
+  EXPECT_EQ(launches("transformer-tiny --graph @forward"), 102);
+  ASSERT_EQ(weft("grad transformer-tiny --loss loss --optimizer adam -o train.weft").code, 0);
+  EXPECT_EQ(launches("train.weft --graph @train_step"), 358);
+}
+
 #ifdef WEFT_HAS_LLVM
+TEST_F(CliTest, TwoProcessesCompileTheSameModel) {
+  write("ffn.weft", kFfn);
+  auto compile = [&](const std::string& out) { return weft("compile ffn.weft -o " + out).code; };
+  std::future<int> other = std::async(std::launch::async, compile, "same.weftx");
+  EXPECT_EQ(compile("same.weftx"), 0);
+  EXPECT_EQ(other.get(), 0);
+  EXPECT_EQ(weft("run same.weftx --random-inputs --dim B=2").code, 0);
+}
+
 TEST_F(CliTest, SizesThatASliceCannotHaveAreRefused) {
   write("head.weft",
         "graph @f(%x: f32[T, 8]) -> (y: f32[4, 8]) {\n"

@@ -8,7 +8,7 @@
 
 #include "driver/bench/measure.h"
 #include "driver/bench/roofline.h"
-#include "runtime/devices.h"
+#include "runtime/cpu/facts.h"
 #include "tools/cli.h"
 
 namespace weft::cli {

@@ -1,6 +1,6 @@
 // weft devices: what a graph can run on here.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/devices.h"
+#include "driver/devices.h"
 
 #include "tools/cli.h"
 

@@ -3,11 +3,11 @@
 #include <chrono>
 
 #include "driver/compile.h"
+#include "driver/devices.h"
 #include "driver/execute.h"
 #include "driver/model_file.h"
 #include "ir/oracle/oracle.h"
 #include "passes/sample_inputs.h"
-#include "runtime/devices.h"
 #include "runtime/executable_file.h"
 #include "runtime/files/safetensors.h"
 #include "tools/cli.h"
@@ -209,8 +209,8 @@ Status run(const Options& options, const Common& common) {
     return error({}, options.model, " is compiled for device cpu, not '", common.device, "'");
   }
   if (!compiled) {
-    WEFT_TRY(Device device, choose_device(common.device));
-    if (!device.notice.empty()) note(common, device.notice);
+    WEFT_TRY(std::string notice, choose_device(common.device));
+    if (!notice.empty()) note(common, notice);
   }
   WEFT_TRY(Outcome outcome,
            compiled ? run_on_cpu(job, options, common) : run_on_oracle(job, options, common));

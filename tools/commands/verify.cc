@@ -67,7 +67,8 @@ Status run(const Options& options, const Common& common) {
     request.target_cpu = common.target_cpu;
     request.bounds_checks = true;
     request.pipeline.pass.fast_math = options.fast_math;
-    WEFT_TRY(device, verify_device(module, verify, request, common.threads));
+    const DeviceVerifyOptions on_device = {verify, request, common.threads};
+    WEFT_TRY(device, verify_device(module, on_device));
   }
   WEFT_TRY_STATUS(report(result, device ? &*device : nullptr, common));
   if (!result.ok()) return error({}, result.difference->str());
