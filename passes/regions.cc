@@ -33,7 +33,9 @@ std::string kind_of_sink(Op op) {
 // What a scatter writes into is there before it begins: nothing can be computed into it on the way.
 bool is_fill_or_outside(const Part& part, Value in) {
   const Graph& graph = *part.graph;
-  while (info(graph.node(in).op).has(kView)) in = graph.node(in).operands[0];
+  while (part.holds(in.node) && info(graph.node(in).op).has(kView)) {
+    in = graph.node(in).operands[0];
+  }
   return !part.holds(in.node) || graph.node(in).op == Op::constant;
 }
 
