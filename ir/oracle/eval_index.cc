@@ -7,8 +7,11 @@
 namespace weft {
 namespace {
 
-// Every index of operand 1 lies in [0, size of `axis` of operand 0).
-Status check_indices(const EvalArgs& args, int64_t axis) {
+// Every index of operand 1 lies in [0, size of `axis` of operand 0), if any of the elements of
+// `moved` goes there: an index that nothing is read or written with may be anything, since code
+// that walks over elements never looks at it.
+Status check_indices(const EvalArgs& args, int64_t axis, const std::vector<int64_t>& moved) {
+  if (element_count(moved) == 0) return ok();
   const Tensor& indices = args.operand(1);
   int64_t size = args.operand(0).shape[static_cast<size_t>(axis)];
   for (size_t i = 0; i < indices.integers.size(); ++i) {
@@ -59,8 +62,8 @@ void for_each_along(const EvalArgs& args, int64_t axis, Fn fn) {
 template <class Visit>
 EvalResult read_at(const EvalArgs& args, Visit visit) {
   int64_t axis = args.node.attrs.integer("axis");
-  WEFT_TRY_STATUS(check_indices(args, axis));
   Tensor result = args.make_result();
+  WEFT_TRY_STATUS(check_indices(args, axis, result.shape));
   by_storage(result, [&](auto zero) {
     const auto& in = elements<decltype(zero)>(args.operand(0));
     auto& out = elements<decltype(zero)>(result);
@@ -73,7 +76,7 @@ EvalResult read_at(const EvalArgs& args, Visit visit) {
 template <class Visit>
 EvalResult add_at(const EvalArgs& args, Visit visit) {
   int64_t axis = args.node.attrs.integer("axis");
-  WEFT_TRY_STATUS(check_indices(args, axis));
+  WEFT_TRY_STATUS(check_indices(args, axis, args.operand(2).shape));
   Tensor result = args.operand(0);
   by_storage(result, [&](auto zero) {
     using T = decltype(zero);
@@ -87,10 +90,14 @@ EvalResult add_at(const EvalArgs& args, Visit visit) {
   return single(std::move(result));
 }
 
-// `size` elements along the axis from the scalar `start` on lie within `in`.
-Status check_range(const EvalArgs& args, const Tensor& start, int64_t axis, int64_t size) {
+// A slice of the shape `part` from the scalar `start` on along the axis lies within `in`, or has no
+// elements: see check_indices.
+Status check_range(const EvalArgs& args, const Tensor& start, int64_t axis,
+                   const std::vector<int64_t>& part) {
   int64_t whole = args.operand(0).shape[static_cast<size_t>(axis)];
+  int64_t size = part[static_cast<size_t>(axis)];
   int64_t first = start.integers[0];
+  if (element_count(part) == 0 && size <= whole) return ok();
   if (size <= whole && first >= 0 && first <= whole - size) return ok();
   return args.fail("start ", first, " with size ", size, " leaves axis ", axis, " of size ", whole);
 }
@@ -123,7 +130,7 @@ EvalResult eval_add_along_axis(const EvalArgs& args) {
 
 EvalResult eval_scatter(const EvalArgs& args) {
   int64_t axis = args.node.attrs.integer("axis");
-  WEFT_TRY_STATUS(check_indices(args, axis));
+  WEFT_TRY_STATUS(check_indices(args, axis, args.operand(2).shape));
   Tensor result = args.operand(0);
   by_storage(result, [&](auto zero) {
     const auto& updates = elements<decltype(zero)>(args.operand(2));
@@ -147,8 +154,8 @@ EvalResult eval_one_hot(const EvalArgs& args) {
 EvalResult eval_dynamic_slice(const EvalArgs& args) {
   const Tensor& start = args.operand(1);
   int64_t axis = args.node.attrs.integer("axis");
-  WEFT_TRY_STATUS(check_range(args, start, axis, args.concrete_dim("size")));
   Tensor result = args.make_result();
+  WEFT_TRY_STATUS(check_range(args, start, axis, result.shape));
   by_storage(result, [&](auto zero) {
     const auto& in = elements<decltype(zero)>(args.operand(0));
     auto& out = elements<decltype(zero)>(result);
@@ -162,7 +169,7 @@ EvalResult eval_update_slice(const EvalArgs& args) {
   const Tensor& update = args.operand(1);
   const Tensor& start = args.operand(2);
   int64_t axis = args.node.attrs.integer("axis");
-  WEFT_TRY_STATUS(check_range(args, start, axis, update.shape[static_cast<size_t>(axis)]));
+  WEFT_TRY_STATUS(check_range(args, start, axis, update.shape));
   Tensor result = args.operand(0);
   by_storage(result, [&](auto zero) {
     const auto& in = elements<decltype(zero)>(update);

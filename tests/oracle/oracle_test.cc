@@ -162,6 +162,22 @@ TEST(Oracle, ScatterAddsEqualIndices) {
   expect_same(output(arguments, "%y = scatter %x, %i, %u", inputs).reals, {20, 2, 30});
 }
 
+// As on a device, which walks over elements.
+TEST(Oracle, AnIndexThatNothingIsReadWithMayBeAny) {
+  TensorMap inputs = {{"x", reals({3, 0}, {})}, {"i", integers({1}, {9})}};
+  EXPECT_EQ(output("%x: f32[3, 0], %i: i32[1]", "%y = gather %x, %i", inputs).shape,
+            (std::vector<int64_t>{1, 0}));
+  std::string scatter = "%u = gather %x, %i\n%y = scatter_add %x, %i, %u";
+  EXPECT_EQ(output("%x: f32[3, 0], %i: i32[1]", scatter, inputs).shape,
+            (std::vector<int64_t>{3, 0}));
+  inputs = {{"x", reals({3, 0}, {})}, {"s", integers({}, {9})}};
+  std::string arguments = "%x: f32[3, 0], %s: i32[]";
+  std::string slice = "%y = dynamic_slice %x, %s {axis = 0, size = 2}";
+  EXPECT_EQ(output(arguments, slice, inputs).shape, (std::vector<int64_t>{2, 0}));
+  EXPECT_EQ(output(arguments, "%y = update_slice %x, %x, %s {axis = 0}", inputs).shape,
+            (std::vector<int64_t>{3, 0}));
+}
+
 TEST(Oracle, IndexErrorsNameOpValueAndPosition) {
   TensorMap inputs = {{"x", reals({3}, {1, 2, 3})}, {"i", integers({2, 2}, {0, 1, 2, -1})}};
   Diagnostic d = failure("%x: f32[3], %i: i32[2, 2]", "%y = gather %x, %i", inputs);
