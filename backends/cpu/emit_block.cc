@@ -194,6 +194,12 @@ Slot KernelEmitter::make_slot(DType dtype, const std::vector<AxisId>& axes,
   return slot;
 }
 
+// True if the program may read what was there before.
+bool KernelEmitter::overwrites(const Sink& sink) const {
+  return sink.kind == Sink::store &&
+         program_.buffers[sink.stmt->ref.buffer].mode == tile::Buffer::inout;
+}
+
 void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last) {
   auto is_plain = [](const Stmt& stmt) {
     return stmt.kind == Stmt::let || stmt.kind == Stmt::store || stmt.kind == Stmt::update;
@@ -212,6 +218,9 @@ void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last
       if (block[j].kind != Stmt::let) effects.push_back(statement_sink(block[j]));
     }
     if (at_end) effects.insert(effects.end(), last.begin(), last.end());
+    // A nest that reduces would take the first stores in, and others come after it that read what
+    // those overwrite.
+    if (std::ranges::any_of(effects, [&](const Sink& sink) { return overwrites(sink); })) flush();
     push_together(std::move(effects));
     flush();
     if (at_end) break;
@@ -306,6 +315,7 @@ void KernelEmitter::emit_loop(const Stmt& stmt) {
     levels_.assign(1, {});
     open_axis(axis, base, extent);
     axes_[axis].program = saved.program;
+    axes_[axis].nonempty = true;
     axes_[axis].size = min64(axes_[axis].size, ir_.CreateSub(to, base));
     for (size_t i = 0; i < carried.size(); ++i) slots_[stmt.carried[i]] = carried[i];
     std::vector<std::pair<Slot, ValueId>> copies;

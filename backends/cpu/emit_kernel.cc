@@ -53,6 +53,7 @@ Kernel KernelEmitter::emit(const std::string& symbol) {
   entry_end_ = ir_.CreateBr(start);
 
   ir_.SetInsertPoint(start);
+  find_checked_values();
   find_kept_values();
   emit_grid();
   ir_.CreateRetVoid();
@@ -95,6 +96,7 @@ void KernelEmitter::open_axis(AxisId axis, llvm::Value* base, const Extent& exte
   state.extent = most;
   if (!most && size.is_constant()) state.extent = size.constant();
   state.single = state.extent == 1;
+  state.nonempty = false;
   state.size = dim(size);
   if (most) state.size = min64(i64(*most), ir_.CreateSub(state.size, base));
 }
@@ -104,6 +106,7 @@ void KernelEmitter::open_single(AxisId axis, llvm::Value* coordinate) {
   axes_[axis].size = i64(1);
   axes_[axis].extent = 1;
   axes_[axis].single = true;
+  axes_[axis].nonempty = true;
 }
 
 void KernelEmitter::emit_grid() {
@@ -131,6 +134,7 @@ void KernelEmitter::emit_grid() {
   auto open = [&](const Walk& walk, llvm::Value* number) {
     open_axis(walk.axis, ir_.CreateMul(number, i64(walk.extent)), program_.axes[walk.axis].extent);
     axes_[walk.axis].program = number;
+    axes_[walk.axis].nonempty = walk.extent > 0;
   };
   std::function<void(size_t)> walk_serial = [&](size_t i) {
     if (i == serial.size()) {

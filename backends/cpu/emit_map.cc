@@ -159,10 +159,13 @@ llvm::Value* KernelEmitter::emit_extremum(bool largest, llvm::Value* a, llvm::Va
                              : (is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
     return ir_.CreateBinaryIntrinsic(intrinsic, a, b);
   }
-  // An ordered comparison gives b if b is NaN; if a is, it has to be taken.
-  llvm::Value* take_a = largest ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b);
-  llvm::Value* chosen = ir_.CreateSelect(take_a, a, b);
-  return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
+  // Comparisons and selects would do, but LLVM 19 makes those of maximum(abs(x), 0) into x > 0.
+  IR::FastMathFlagGuard guard(ir_);
+  llvm::FastMathFlags flags = ir_.getFastMathFlags();
+  flags.setNoSignedZeros();  // which of two zeros it is nobody promises
+  ir_.setFastMathFlags(flags);
+  return ir_.CreateBinaryIntrinsic(largest ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a,
+                                   b);
 }
 
 llvm::Value* KernelEmitter::emit_map(Op op, const std::vector<llvm::Value*>& operands, DType from,

@@ -18,6 +18,26 @@ size_t KernelEmitter::level_of(const std::vector<AxisId>& axes) const {
   return level;
 }
 
+void KernelEmitter::find_checked_values() {
+  checked_.resize(program_.values.size());
+  for (ValueId id = 0; id < program_.values.size(); ++id) {
+    const Value& value = program_.values[id];
+    checked_[id] = value.limit.has_value();
+    for (const tile::Index& at : value.ref.at) {
+      tile::for_each_term(at, [&](const tile::Index::Term& term) {
+        if (term.kind == tile::Index::Term::value) checked_[id] = true;
+      });
+    }
+    if (value.kind == Value::reduce || value.kind == Value::dot) continue;  // in a nest of its own
+    tile::for_each_use(value, [&](ValueId used) { checked_[id] = checked_[id] || checked_[used]; });
+  }
+}
+
+bool KernelEmitter::may_be_empty(AxisId axis) const {
+  const Dim& size = program_.axes[axis].dim;
+  return !axes_[axis].nonempty && !(size.is_constant() && size.constant() > 0);
+}
+
 llvm::Value* KernelEmitter::eval(ValueId id) {
   const Value& value = program_.values[id];
   size_t at = level_of(value.axes);
@@ -25,6 +45,10 @@ llvm::Value* KernelEmitter::eval(ValueId id) {
   bool movable =
       value.kind != Value::load || program_.buffers[value.ref.buffer].mode == tile::Buffer::in;
   if (!movable) at = levels_.size() - 1;
+  // An index that nothing is read with is not looked at: not before a loop that may be empty.
+  for (size_t i = at + 1; i < levels_.size() && checked_[id]; ++i) {
+    if (may_be_empty(levels_[i].axis)) at = i;
+  }
   auto known = levels_[at].known.find(id);
   if (known != levels_[at].known.end()) return known->second;
 

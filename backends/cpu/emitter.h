@@ -33,6 +33,7 @@ struct AxisState {
   llvm::Value* size = nullptr;         // number of coordinates that exist
   llvm::Value* program = nullptr;      // number of the program, for grid axes
   bool single = false;                 // the tile has one coordinate: `base`
+  bool nonempty = false;               // it is opened only where there are coordinates
   std::optional<int64_t> extent = {};  // most coordinates that a tile can have, if it is a number
 };
 
@@ -136,6 +137,8 @@ class KernelEmitter {
   llvm::Value* eval(ValueId id);
   llvm::Value* eval_lanes(ValueId id) { return splat(eval(id), lanes_); }
   llvm::Value* compute(const tile::Value& value);
+  void find_checked_values();
+  bool may_be_empty(AxisId axis) const;
   llvm::Value* load_slot(const Slot& slot, DType dtype);
   void store_slot(const Slot& slot, DType dtype, llvm::Value* value);
   Lane slot_offset(const Slot& slot);
@@ -250,7 +253,8 @@ class KernelEmitter {
   int lanes_ = 1;  // of the innermost level
   AxisId lane_axis_ = tile::kNone;
   std::map<ValueId, Slot> slots_;
-  std::set<ValueId> kept_;  // costly maps that several nests read
+  std::vector<bool> checked_;  // by value: computing it checks an index
+  std::set<ValueId> kept_;     // costly maps that several nests read
   std::set<ValueId> prepared_;
   std::map<ValueId, Slot> fresh_;  // being filled by the nest that is emitted
   std::vector<Sink> pending_;      // nest being collected
