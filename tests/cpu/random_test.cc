@@ -1,0 +1,173 @@
+// Random graphs as generated code, against the oracle and with one thread against two.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "driver/execute.h"
+#include "driver/verify_device.h"
+#include "ir/text/text.h"
+#include "passes/sample_inputs.h"
+#include "tests/support/random_graph.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
+
+uint64_t graph_count() {
+  const char* suite = std::getenv("WEFT_SUITE");
+  std::string_view name = suite == nullptr ? "default" : suite;
+  return name == "quick" ? 10 : name == "slow" ? 2000 : 200;
+}
+
+// Every third has gradients, of which there are as many kinds of region again.
+Module module_of(uint64_t seed) {
+  RandomOptions options;
+  options.loss = seed % 3 == 0;
+  Module module = random_module(seed, options);
+  if (options.loss) {
+    Status added = add_backward(module, {"forward", "loss", {}, ""});
+    EXPECT_TRUE(added.ok()) << render(added.diagnostics());
+  }
+  return module;
+}
+
+// All kinds of code that this machine can run, in turn.
+std::string target_of(uint64_t seed) {
+  static const std::vector<std::string> kTargets = [] {
+    std::vector<std::string> targets = {"generic", "native"};
+    for (const char* name : {"avx2", "avx512"}) {
+      if (cpu::resolve_cpu_target(name, cpu::TargetUse::kRun).ok()) targets.emplace_back(name);
+    }
+    return targets;
+  }();
+  return kTargets[seed % kTargets.size()];
+}
+
+void round_elements(TensorMap& tensors) {
+  for (auto& [name, tensor] : tensors) {
+    for (double& element : tensor.reals) element = round_to(tensor.dtype, element);
+  }
+}
+
+// What all graphs of a module are run on, as the device gets it.
+struct Sample {
+  DimBinding sizes;
+  TensorMap inputs;
+  TensorMap storage;
+};
+
+Result<Sample> sample_for(const Module& module, uint64_t seed) {
+  Sample sample{random_sizes(module, seed), {}, {}};
+  const Graph& graph = *module.find_graph("forward");
+  WEFT_TRY(sample.inputs, sample_inputs(module, graph, sample.sizes, seed));
+  WEFT_TRY(sample.storage, initial_values(module, nullptr, seed, sample.sizes));
+  round_elements(sample.inputs);
+  round_elements(sample.storage);
+  return sample;
+}
+
+// Of the symbols that are left in the compiled graph.
+DimBinding sizes_of(const LoadedExecutable& loaded, const std::string& graph,
+                    const DimBinding& all) {
+  DimBinding sizes;
+  for (uint32_t i = 0; i < loaded.executable().graphs.size(); ++i) {
+    if (loaded.executable().graphs[i].graph != graph) continue;
+    for (const std::string& symbol : loaded.symbols(i)) sizes.emplace(symbol, all.at(symbol));
+  }
+  return sizes;
+}
+
+bool same_bits(const TensorMap& a, const TensorMap& b) {
+  auto same = [](const Tensor& x, const Tensor& y) {
+    return x.integers == y.integers && x.reals.size() == y.reals.size() &&
+           std::memcmp(x.reals.data(), y.reals.data(), x.reals.size() * sizeof(double)) == 0;
+  };
+  return std::ranges::equal(a, b,
+                            [&](const auto& x, const auto& y) { return same(x.second, y.second); });
+}
+
+// The module on one device: with one thread and with two.
+class Device {
+ public:
+  static Result<Device> create(const Module& module, const CompileRequest& request) {
+    WEFT_TRY(Compiled compiled, compile(module, request));
+    WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(std::move(compiled.executable)));
+    Device device;
+    for (int threads : {1, 2}) {
+      ContextOptions options;
+      options.threads = threads;
+      options.poison = true;
+      WEFT_TRY(Executor executor, Executor::create(loaded, options));
+      device.executors_.push_back(std::move(executor));
+    }
+    return device;
+  }
+
+  Result<OracleResult> run(const Graph& graph, const Sample& sample) {
+    const LoadedExecutable& loaded = executors_[0].context().loaded();
+    const DimBinding sizes = sizes_of(loaded, graph.name(), sample.sizes);
+    TensorMap inputs;
+    for (Value input : graph.inputs()) {
+      inputs.insert(*sample.inputs.find(graph.input_name(input)));
+    }
+    std::vector<OracleResult> results;
+    for (Executor& executor : executors_) {
+      WEFT_TRY(OracleResult result, run_once(executor, graph, inputs, sample.storage, sizes));
+      results.push_back(std::move(result));
+    }
+    EXPECT_TRUE(same_bits(results[0].outputs, results[1].outputs)) << "with 1 and 2 threads";
+    EXPECT_TRUE(same_bits(results[0].updates, results[1].updates)) << "with 1 and 2 threads";
+    return std::move(results[0]);
+  }
+
+ private:
+  std::vector<Executor> executors_;
+};
+
+// Names the kernel that is to blame. Empty where the difference is what cancellation leaves.
+std::string blame(const Module& module, const DimBinding& sizes, uint64_t seed,
+                  const CompileRequest& request) {
+  DeviceVerifyOptions options;
+  options.common.dims = sizes;
+  options.common.seed = seed;
+  options.request = request;
+  options.threads = 2;
+  Result<DeviceVerifyReport> report = verify_device(module, options);
+  return report.ok() ? report->difference : render(report.diagnostics());
+}
+
+void try_seed(uint64_t seed) {
+  const Module module = module_of(seed);
+  CompileRequest request;
+  request.target_cpu = target_of(seed);
+  SCOPED_TRACE(cat("seed ", seed, " on ", request.target_cpu));
+  Result<Sample> sample = sample_for(module, seed);
+  ASSERT_TRUE(sample.ok()) << render(sample.diagnostics());
+  Result<Device> device = Device::create(module, request);
+  ASSERT_TRUE(device.ok()) << render(device.diagnostics());
+  for (const Graph& graph : module.graphs) {
+    Result<OracleResult> expected =
+        run_oracle(module, graph, sample->inputs, sample->storage, sample->sizes);
+    ASSERT_TRUE(expected.ok()) << render(expected.diagnostics());
+    Result<OracleResult> got = device->run(graph, *sample);
+    ASSERT_TRUE(got.ok()) << render(got.diagnostics()) << print(module);
+    if (!compare_results(*expected, *got, device_tolerance(graph))) continue;
+    ASSERT_EQ(blame(module, sample->sizes, seed, request), "") << print(module);
+  }
+}
+
+class RandomGraphsOnCpu : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomGraphsOnCpu, AgreeWithOracle) {
+  for (uint64_t seed = GetParam(); seed < graph_count(); seed += kChunks) try_seed(seed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphsOnCpu, testing::Range<uint64_t>(0, kChunks));
+
+}  // namespace
+}  // namespace weft
