@@ -41,7 +41,8 @@ class Roundings {
     const double step = step_of(tensor.dtype);
     const double least = least_of(tensor.dtype);
     for (double& element : tensor.reals) {
-      const double most = element == 0 ? 0 : std::max(step * std::abs(element), least);
+      if (element == 0 || !std::isfinite(element)) continue;
+      const double most = std::max(step * std::abs(element), least);
       element += most * share_(random_) * (random_() % 2 == 0 ? 1 : -1);
     }
   }
