@@ -92,7 +92,7 @@ Result<PreparedRun> Executor::prepare(const std::string& graph, const TensorMap&
   return prepared;
 }
 
-Status Executor::run(PreparedRun& prepared) {
+Status Executor::run(PreparedRun& prepared, std::span<int64_t> nanoseconds) {
   std::vector<ConstBytes> inputs;
   for (const Memory& memory : prepared.inputs) {
     inputs.push_back({memory.data(), static_cast<size_t>(memory.bytes())});
@@ -101,7 +101,7 @@ Status Executor::run(PreparedRun& prepared) {
   for (const Memory& memory : prepared.outputs) {
     outputs.push_back({memory.data(), static_cast<size_t>(memory.bytes())});
   }
-  return context_.run(prepared.bound, inputs, outputs);
+  return context_.run(prepared.bound, inputs, outputs, nanoseconds);
 }
 
 TensorMap Executor::outputs(const PreparedRun& prepared) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ class Executor {
   // Floats are rounded to their types.
   Result<PreparedRun> prepare(const std::string& graph, const TensorMap& inputs,
                               const DimBinding& dims);
-  Status run(PreparedRun& prepared);
+  // `nanoseconds` as in Context::run.
+  Status run(PreparedRun& prepared, std::span<int64_t> nanoseconds = {});
   TensorMap outputs(const PreparedRun& prepared) const;
 
  private:

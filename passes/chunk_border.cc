@@ -1,3 +1,4 @@
+// What goes into a chunked part and comes out of it.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// A graph as fuse sees it: who reads whom, and what may be joined.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 

@@ -70,7 +70,7 @@ class Repeat {
   // neither taken by another result nor inside a pack.
   std::optional<SlotId> movable(const TaskMaker& maker, Value value) const {
     Access place = maker.access(value);
-    const Slot& slot = work_.slots[place.slot];
+    const PlanSlot& slot = work_.slots[place.slot];
     bool computed = std::ranges::any_of(task_.body, [&](const Task& task) {
       return std::ranges::count(task.results, place.slot) > 0;
     });

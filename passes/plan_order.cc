@@ -100,9 +100,9 @@ namespace {
 class ArenaModel {
  public:
   ArenaModel(const GraphWork& work, const DimFacts& facts) : bytes_(work.slots.size()) {
-    for (const Slot& slot : work.slots) collect(slot.elements, facts);
+    for (const PlanSlot& slot : work.slots) collect(slot.elements, facts);
     for (size_t i = 0; i < work.slots.size(); ++i) {
-      const Slot& slot = work.slots[i];
+      const PlanSlot& slot = work.slots[i];
       if (slot.kind != PlanBuffer::arena || slot.inside) continue;
       bytes_[i] = slot.elements.evaluate(sizes_).value_or(0) * byte_size(slot.dtype);
     }

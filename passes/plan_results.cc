@@ -79,7 +79,7 @@ class Results {
   // Makes the task that computes `slot` write it to the storage, if every reader of the old value
   // can come before.
   bool move_to(SlotId slot, SlotId storage, const Dim& offset) {
-    Slot& value = work_.slots[slot];
+    PlanSlot& value = work_.slots[slot];
     if (value.kind != PlanBuffer::arena || value.inside || !value.parts.empty()) return false;
     std::vector<TaskId> writers;
     for (TaskId task = 0; task < work_.tasks.size(); ++task) {
@@ -121,10 +121,11 @@ class Results {
         is_contiguous_value(value)) {
       return ok();  // keeps what it has
     }
-    const Slot& old = work_.slots[source.slot];
+    const DType dtype = work_.slots[source.slot].dtype;
+    const bool old_value =
+        work_.slots[source.slot].kind == PlanBuffer::storage && is_updated(source);
     SlotId target =
-        work_.add_slot({PlanBuffer::arena, graph_.updates[i].target, old.dtype, place.elements});
-    bool old_value = old.kind == PlanBuffer::storage && is_updated(source);
+        work_.add_slot({PlanBuffer::arena, graph_.updates[i].target, dtype, place.elements});
     WEFT_TRY_STATUS(maker_.copy_to(value, target));
     if (old_value) {  // kept aside until nobody reads what the copy overwrites
       SlotId aside = target;
@@ -147,7 +148,7 @@ class Results {
 
   Status put_output(const Output& output) {
     Access source = maker_.access(output.value);
-    Slot& slot = work_.slots[source.slot];
+    PlanSlot& slot = work_.slots[source.slot];
     bool own = source.whole && source.offset.is_constant(0) && slot.kind == PlanBuffer::arena &&
                !slot.inside && slot.elements == source.elements;
     if (own) {

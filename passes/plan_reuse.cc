@@ -68,7 +68,7 @@ class Reuser {
   }
 
   bool free_to_move(SlotId slot) const {
-    const Slot& s = work_.slots[slot];
+    const PlanSlot& s = work_.slots[slot];
     return slot >= first_ && s.kind == PlanBuffer::arena && !s.inside && s.parts.empty();
   }
 
@@ -103,8 +103,8 @@ class Reuser {
   }
 
   bool fits(const Access& operand, const GraphWork::Home& home, SlotId result) const {
-    const Slot& memory = work_.slots[home.root];
-    const Slot& wanted = work_.slots[result];
+    const PlanSlot& memory = work_.slots[home.root];
+    const PlanSlot& wanted = work_.slots[result];
     return operand.whole && home.offset.is_constant(0) && operand.offset.is_constant(0) &&
            memory.dtype == wanted.dtype && memory.elements == wanted.elements;
   }

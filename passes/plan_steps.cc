@@ -67,7 +67,7 @@ class StepMaker {
     GraphWork::Home home = work_.home_of(slot);
     auto [found, fresh] = buffers_.emplace(home.root, 0);
     if (fresh) {
-      const Slot& root = work_.slots[home.root];
+      const PlanSlot& root = work_.slots[home.root];
       found->second = static_cast<PlanBufferId>(plan_.buffers.size());
       plan_.buffers.push_back(
           {root.kind, root.name, root.dtype, root.elements, UINT32_MAX, 0, root.data});

@@ -47,7 +47,7 @@ std::vector<std::byte> constant_bytes(const Node& node, int64_t count) {
 
 }  // namespace
 
-SlotId GraphWork::add_slot(Slot slot) {
+SlotId GraphWork::add_slot(PlanSlot slot) {
   slots.push_back(std::move(slot));
   return static_cast<SlotId>(slots.size() - 1);
 }
@@ -211,7 +211,7 @@ Status TaskMaker::run_chunked(uint32_t number) {
 // True if the memory of the operand can be chosen to lie inside a pack.
 bool TaskMaker::may_move(Value operand) const {
   Access place = access(operand);
-  const Slot& slot = work_.slots[place.slot];
+  const PlanSlot& slot = work_.slots[place.slot];
   return place.whole && place.offset.is_constant(0) && slot.kind == PlanBuffer::arena &&
          !slot.inside && slot.elements == place.elements;
 }

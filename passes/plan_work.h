@@ -16,7 +16,7 @@ using SlotId = uint32_t;
 using TaskId = uint32_t;
 
 // A piece of memory: a value's, or a workspace. It becomes a buffer of the plan, or a part of one.
-struct Slot {
+struct PlanSlot {
   PlanBuffer::Kind kind = PlanBuffer::arena;
   std::string name;
   DType dtype = DType::f32;
@@ -71,18 +71,18 @@ struct PlanContext {
 };
 
 struct GraphWork {
-  std::vector<Slot> slots;
+  std::vector<PlanSlot> slots;
   std::vector<Task> tasks;
   std::map<std::string, SlotId> storage = {};  // by the home's name
 
-  SlotId add_slot(Slot slot);
+  SlotId add_slot(PlanSlot slot);
   SlotId storage_slot(const StorageHome& home, DType dtype);
 
   struct Home {
     SlotId root = 0;
     Dim offset;
   };
-  Home home_of(SlotId slot) const;  // follows Slot::inside
+  Home home_of(SlotId slot) const;  // follows PlanSlot::inside
 };
 
 // Where a value of a graph lies.
@@ -169,8 +169,8 @@ bool reaches(const std::vector<std::vector<TaskId>>& edges, TaskId from, TaskId 
 bool may_overlap(const Access& access, const Dim& from, const Dim& elements);
 void order_tasks(GraphWork& work, const DimFacts& facts);
 
-// plan_share.cc: programs that are equal but for names, symbols of sizes and random streams are kept
-// once.
+// plan_share.cc: programs that are equal but for names, symbols of sizes and random streams are
+// kept once.
 class ProgramTable {
  public:
   // Sets `program` and `symbols` of a launch.

@@ -20,7 +20,7 @@ bool GraphParser::body(Statement& s) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::optional<Type> follows;
     std::optional<Value> value = s.values ? std::optional((*s.values)[i]) : std::nullopt;
-    if (s.operands[i].kind == Operand::Kind::value) value = s.operands[i].value;
+    if (s.operands[i].kind == ParsedOperand::Kind::value) value = s.operands[i].value;
     if (value && s.attrs) follows = body_input_type(s.op->op, *s.attrs, i, graph_.type(*value));
     inner.bind(inputs[i], follows);
   }
@@ -55,7 +55,7 @@ bool GraphParser::binding(Statement& s, std::vector<Binding>& inputs) {
   Binding input;
   input.name = in_.take();
   if (!in_.expect("=")) return false;
-  std::optional<Operand> given = operand(s.names);
+  std::optional<ParsedOperand> given = operand(s.names);
   if (!given) return false;
   s.operands.push_back(std::move(*given));
   if (in_.take_if(":")) {

@@ -38,7 +38,7 @@ class Scope {
 };
 
 // An operand as it is written, before a bare number has its type.
-struct Operand {
+struct ParsedOperand {
   enum class Kind : uint8_t { value, poisoned, number };
   Kind kind = Kind::poisoned;
   Value value;
@@ -71,7 +71,7 @@ class GraphParser {
     std::vector<Token> names;
     Token mnemonic;
     const OpInfo* op = nullptr;
-    std::vector<Operand> operands;
+    std::vector<ParsedOperand> operands;
     std::optional<Attrs> attrs = Attrs();
     std::vector<std::pair<Type, Place>> types;
     uint32_t instance = 0;
@@ -112,16 +112,16 @@ class GraphParser {
   bool close_body(const std::string& what);
   const Scope::Entry* outer_entry(const std::string& name) const;
 
-  std::optional<Operand> operand(const std::vector<Token>& defining);
-  std::optional<Operand> number_operand();
-  Operand named_operand(const std::vector<Token>& defining);
+  std::optional<ParsedOperand> operand(const std::vector<Token>& defining);
+  std::optional<ParsedOperand> number_operand();
+  ParsedOperand named_operand(const std::vector<Token>& defining);
   std::optional<Value> value_operand();
   const Storage* storage(const Token& name);  // null: unknown (reported) or poisoned
   void skip_line();
   void report_undefined(const Token& name, const std::vector<Token>& defining);
   // The operands' values; numbers become constants. Nothing if one is poisoned or has no type.
-  std::optional<std::vector<Value>> resolve(const std::vector<Operand>& operands);
-  std::optional<Value> constant(const Operand& number, DType dtype);
+  std::optional<std::vector<Value>> resolve(const std::vector<ParsedOperand>& operands);
+  std::optional<Value> constant(const ParsedOperand& number, DType dtype);
   std::optional<uint32_t> append(Node node);
   bool spend_node();
   bool spend_result();

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-std::optional<Operand> GraphParser::operand(const std::vector<Token>& defining) {
+std::optional<ParsedOperand> GraphParser::operand(const std::vector<Token>& defining) {
   if (in_.at(Token::Kind::value) || in_.at(Token::Kind::storage)) return named_operand(defining);
   bool typed = in_.at(Token::Kind::word) && parse_dtype(in_.peek().text);
   if (at_number(in_) || in_.at("true") || in_.at("false") || typed) return number_operand();
@@ -19,9 +19,9 @@ std::optional<Operand> GraphParser::operand(const std::vector<Token>& defining) 
 }
 
 // number | 'true' | 'false' | dtype '(' number ')'
-std::optional<Operand> GraphParser::number_operand() {
-  Operand result;
-  result.kind = Operand::Kind::number;
+std::optional<ParsedOperand> GraphParser::number_operand() {
+  ParsedOperand result;
+  result.kind = ParsedOperand::Kind::number;
   result.place = in_.peek().place;
   bool typed = in_.at(Token::Kind::word) && parse_dtype(in_.peek().text);
   if (typed) {
@@ -41,13 +41,13 @@ std::optional<Operand> GraphParser::number_operand() {
   return result;
 }
 
-Operand GraphParser::named_operand(const std::vector<Token>& defining) {
+ParsedOperand GraphParser::named_operand(const std::vector<Token>& defining) {
   Token token = in_.take();
   std::string name = token.name();
-  Operand result;
+  ParsedOperand result;
   result.place = token.place;
   auto bind = [&](Value value) {
-    result.kind = Operand::Kind::value;
+    result.kind = ParsedOperand::Kind::value;
     result.value = value;
   };
   if (token.kind == Token::Kind::value) {
@@ -93,8 +93,8 @@ std::optional<Value> GraphParser::value_operand() {
     in_.take();
     return std::nullopt;
   }
-  Operand operand = named_operand({});
-  return operand.kind == Operand::Kind::value ? std::optional(operand.value) : std::nullopt;
+  ParsedOperand operand = named_operand({});
+  return operand.kind == ParsedOperand::Kind::value ? std::optional(operand.value) : std::nullopt;
 }
 
 void GraphParser::report_undefined(const Token& name, const std::vector<Token>& defining) {
@@ -142,17 +142,17 @@ void GraphParser::report_undefined(const Token& name, const std::vector<Token>& 
                .hint(did_you_mean(name.text, scope_.names())));
 }
 
-std::optional<std::vector<Value>> GraphParser::resolve(const std::vector<Operand>& operands) {
+std::optional<std::vector<Value>> GraphParser::resolve(const std::vector<ParsedOperand>& operands) {
   std::vector<std::optional<DType>> dtypes;
-  for (const Operand& operand : operands) {
-    if (operand.kind == Operand::Kind::poisoned) return std::nullopt;
-    bool value = operand.kind == Operand::Kind::value;
+  for (const ParsedOperand& operand : operands) {
+    if (operand.kind == ParsedOperand::Kind::poisoned) return std::nullopt;
+    bool value = operand.kind == ParsedOperand::Kind::value;
     dtypes.push_back(value ? std::optional(graph_.type(operand.value).dtype) : std::nullopt);
   }
   std::optional<DType> bare = bare_literal_dtype(dtypes);
   std::vector<Value> values;
-  for (const Operand& operand : operands) {
-    if (operand.kind == Operand::Kind::value) {
+  for (const ParsedOperand& operand : operands) {
+    if (operand.kind == ParsedOperand::Kind::value) {
       values.push_back(operand.value);
       continue;
     }
@@ -170,7 +170,7 @@ std::optional<std::vector<Value>> GraphParser::resolve(const std::vector<Operand
 }
 
 // Equal numbers are one node, as they are where a pass has made them.
-std::optional<Value> GraphParser::constant(const Operand& number, DType dtype) {
+std::optional<Value> GraphParser::constant(const ParsedOperand& number, DType dtype) {
   uint64_t bits = 0;
   bool real = number.numbers.real();
   int64_t integer = real ? 0 : std::get<1>(number.numbers.values)[0];

@@ -64,7 +64,7 @@ bool GraphParser::operands(Statement& s) {
               !in_.at("loc") && !in_.at("}");
   while (more) {
     if (!in_.room_for(kMaxListItems, s.operands.size(), "operands")) return false;
-    std::optional<Operand> next = operand(s.names);
+    std::optional<ParsedOperand> next = operand(s.names);
     if (!next) return false;
     s.operands.push_back(std::move(*next));
     more = in_.take_if(",");

@@ -1,3 +1,4 @@
+// The text of programs.
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/text/literal.h"
 #include "ir/text/names.h"

@@ -1,3 +1,4 @@
+// A program with a number for each dim.
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/tile/interpret.h"
 

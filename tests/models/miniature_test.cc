@@ -10,6 +10,7 @@
 #include "ir/oracle/oracle.h"
 #include "models/transformer.h"
 #include "passes/autodiff.h"
+#include "test_paths.h"
 
 namespace weft {
 namespace {
@@ -66,7 +67,7 @@ void expect_vanishes(const Tensor& tensor, const std::string& name) {
 }
 
 TEST(Miniature, LossAndEveryGradientAgreeWithPyTorch) {
-  std::ifstream file(WEFT_TEST_DATA "/miniature.json");
+  std::ifstream file(WEFT_SOURCE_DIR "/tests/models/miniature.json");
   ASSERT_TRUE(file.good());
   nlohmann::json expected = nlohmann::json::parse(file);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/support/file.h"
+#include "test_paths.h"
 
 namespace weft {
 namespace {

@@ -58,16 +58,16 @@ std::string difference(const Tensor& actual, const Tensor& expected,
   return "";
 }
 
-std::string difference(const TensorMap& actual, const TensorMap& expected, Device device,
-                       bool zero_sign, DType narrowest) {
+std::string difference(const TensorMap& actual, const TensorMap& expected, RunBy by, bool zero_sign,
+                       DType narrowest) {
   if (actual.size() != expected.size()) {
     return cat(actual.size(), " outputs, expected ", expected.size());
   }
   for (const auto& [name, tensor] : expected) {
     auto found = actual.find(name);
     if (found == actual.end()) return cat("output ", name, " is missing");
-    Tolerance own = tolerance(device, tensor.dtype);
-    Tolerance coarsest = tolerance(device, narrowest);
+    Tolerance own = tolerance(by, tensor.dtype);
+    Tolerance coarsest = tolerance(by, narrowest);
     if (is_float(tensor.dtype) && coarsest.relative > own.relative) own = coarsest;
     std::string what =
         difference(found->second, tensor, {.tolerance = own, .zero_sign = zero_sign});

@@ -21,9 +21,9 @@ double largest_finite(const Tensor& tensor);  // magnitude; 0 if there is none
 // difference in words.
 std::string difference(const Tensor& actual, const Tensor& expected, const CompareOptions& options);
 
-// The same for all outputs of a run. The tolerance comes from the device and each element type, or
+// The same for all outputs of a run. The tolerance comes from who ran it and each element type, or
 // `narrowest`, the narrowest float type on the way, if that is the coarser one.
-std::string difference(const TensorMap& actual, const TensorMap& expected, Device device,
+std::string difference(const TensorMap& actual, const TensorMap& expected, RunBy by,
                        bool zero_sign = false, DType narrowest = DType::f64);
 
 }  // namespace weft

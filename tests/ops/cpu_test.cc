@@ -50,7 +50,7 @@ void expect_cpu_agrees(const OpCase& c, const std::string& target) {
   Result<OracleResult> actual = run_on_cpu(*module, target, inputs);
   ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics());
   if (!expected.ok()) return;
-  EXPECT_EQ(difference(actual->outputs, expected->outputs, Device::cpu), "") << print(*module);
+  EXPECT_EQ(difference(actual->outputs, expected->outputs, RunBy::cpu), "") << print(*module);
 }
 
 TEST_P(CpuMatrix, AgreesWithOracle) {

@@ -124,7 +124,7 @@ TEST_P(OpMatrix, OracleAgreesWithNumPy) {
       return;
     }
     ASSERT_TRUE(outputs.ok()) << render(outputs.diagnostics());
-    EXPECT_EQ(difference(*outputs, c.outputs, Device::oracle, c.zero_sign), "");
+    EXPECT_EQ(difference(*outputs, c.outputs, RunBy::oracle, c.zero_sign), "");
   });
 }
 
@@ -147,7 +147,7 @@ void expect_same(const Module& module, const Module& rewritten, const TensorMap&
   ASSERT_EQ(before.ok(), after.ok()) << render(after.diagnostics()) << print(rewritten);
   if (!before.ok()) return;
   DType narrowest = narrowest_float(*module.find_graph(graph));
-  EXPECT_EQ(difference(*after, *before, Device::rewritten, false, narrowest), "")
+  EXPECT_EQ(difference(*after, *before, RunBy::rewritten, false, narrowest), "")
       << print(rewritten);
 }
 

@@ -23,7 +23,7 @@ void expect_tiles_agree(const OpCase& c) {
   Result<OracleResult> actual = run_tiles(*module, fused, c.inputs);
   ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics()) << print(*module);
   if (!expected.ok()) return;
-  EXPECT_EQ(difference(actual->outputs, expected->outputs, Device::rewritten), "")
+  EXPECT_EQ(difference(actual->outputs, expected->outputs, RunBy::rewritten), "")
       << print(*module) << print_tiles(*module, fused).value();
 }
 

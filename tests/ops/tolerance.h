@@ -7,7 +7,7 @@
 namespace weft {
 
 // What computed the numbers that are held against the expected ones.
-enum class Device : uint8_t {
+enum class RunBy : uint8_t {
   oracle,     // the op itself on the oracle, against NumPy
   rewritten,  // the graph after passes on the oracle, against the oracle
   cpu,        // generated code, against the oracle
@@ -23,10 +23,10 @@ struct Tolerance {
 // doubles for every float type. Passes write constants, which are rounded to the element type, and
 // decompositions of 16-bit ops compute in f32 and round their results once: by 2^-11 of the element
 // in f16, by 2^-8 in bf16. Both terms together allow twice what the worst case needs.
-inline Tolerance tolerance(Device device, DType dtype) {
+inline Tolerance tolerance(RunBy by, DType dtype) {
   if (!is_float(dtype)) return {};
-  if (device == Device::oracle) return {.relative = 1e-12, .largest = 1e-13};
-  if (device == Device::cpu && dtype == DType::f32) {
+  if (by == RunBy::oracle) return {.relative = 1e-12, .largest = 1e-13};
+  if (by == RunBy::cpu && dtype == DType::f32) {
     return {.relative = 2e-6, .largest = 4e-6, .absolute = 1.2e-7};
   }
   switch (dtype) {

@@ -64,13 +64,16 @@ TEST(SampleDims, MakesRoomForSlicesAndTopK) {
 
 TEST(SampleDims, SaysWhenThereIsNoChoice) {
   Module module = must_parse(R"(dim B in 3..3
-graph @g(%x: f32[B]) -> (y) {
+graph @g(%x: f32[B, T]) -> (y) {
   %y = exp %x
   return %y
 })");
   Result<DimBinding> dims = sample_dims(module, module.graphs[0], {{"B", 4}});
   ASSERT_FALSE(dims.ok());
   EXPECT_NE(dims.diagnostics()[0].hint.find("--dim"), std::string::npos);
+  // Where nothing is left to choose, whoever binds the sizes says what is wrong with them.
+  const DimBinding all = {{"B", 4}, {"T", 2}};
+  EXPECT_EQ(sample_dims(module, module.graphs[0], all).value(), all);
 }
 
 TEST(SampleInputs, IntegersFitTheirUse) {

@@ -15,6 +15,7 @@
 #include "ir/text/text.h"
 #include "passes/sample_inputs.h"
 #include "passes/verify_passes.h"
+#include "test_paths.h"
 #include "tests/support/must_parse.h"
 
 namespace weft {
@@ -22,7 +23,7 @@ namespace {
 
 using test::must_parse;
 
-std::filesystem::path folder() { return std::filesystem::path(WEFT_TEST_DATA) / "simplify"; }
+std::filesystem::path folder() { return WEFT_SOURCE_DIR "/tests/passes/simplify"; }
 
 // The module of a text test, without what is expected of it.
 Module load(const std::filesystem::path& path) {

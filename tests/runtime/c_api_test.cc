@@ -8,6 +8,7 @@
 
 #include "runtime/executable_file.h"
 #include "runtime/weft.h"
+#include "test_paths.h"
 #include "tests/runtime/sample.h"
 
 namespace weft {

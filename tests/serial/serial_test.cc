@@ -8,6 +8,7 @@
 
 #include "ir/text/text.h"
 #include "module_generated.h"
+#include "test_paths.h"
 #include "tests/support/mutate.h"
 #include "tests/support/text_case.h"
 

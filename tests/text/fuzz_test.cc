@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text/text.h"
+#include "test_paths.h"
 #include "tests/support/mutate.h"
 #include "tests/support/text_case.h"
 

@@ -9,6 +9,7 @@
 #include "ir/serial/serial.h"
 #include "ir/text/text.h"
 #include "passes/pass.h"
+#include "test_paths.h"
 #include "tests/support/text_case.h"
 
 namespace weft {

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "test_paths.h"
+
 namespace weft {
 
 std::string slurp(const std::string& path) {

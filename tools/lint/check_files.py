@@ -32,13 +32,31 @@ def complaints(path, text):
                 yield number, "no `using namespace` in a header"
 
 
+def types_of(text):
+    """Types that a header defines at the scope of a namespace: "weft::tile::Value" and its line."""
+    namespace = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := re.match(r"namespace ([\w:]+) \{", line):
+            namespace = found.group(1)
+        if found := re.match(r"(?:struct|class|enum class) (?:alignas\(\w+\) )?(\w+)(?!::)\b[^;]*$", line):
+            yield f"{namespace}::{found.group(1)}", number
+
+
 def main():
     failures = 0
+    types = {}
     for name in sys.stdin.read().splitlines():
         try:
             text = pathlib.Path(name).read_text(encoding="utf-8")
         except (UnicodeDecodeError, FileNotFoundError):
             continue  # binary test data, or deleted and not yet committed
+        if name.endswith(".h"):
+            for kind, number in types_of(text):
+                other = types.setdefault(kind, f"{name}:{number}")
+                if other != f"{name}:{number}":
+                    failures += 1
+                    print(f"{name}:{number}: error: {kind} is another type in {other}: templates of both"
+                          " would be mixed up by the linker")
         for number, reason in complaints(pathlib.Path(name), text):
             failures += 1
             print(f"{name}:{number}: error: {reason}")

@@ -29,6 +29,7 @@ THIRD_PARTY = {  # header: the folders that may include it; a new one needs a de
     "nlohmann": ["runtime/files", "frontend", "driver"] + TOP,
     "CLI": ["tools"],
     "llvm": ["backends/cpu", "tests/cpu"],
+    "test_paths.h": ["tests"],
     "gtest": ["tests"],
     "gmock": ["tests"],
     "benchmark": ["bench"],

@@ -1,0 +1,123 @@
+// weft profile: time per kernel and per layer.
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/profile.h"
+
+#include "driver/devices.h"
+#include "driver/model_file.h"
+#include "tools/cli.h"
+#include "tools/graph_reports.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr int kMostRuns = 100000;
+
+struct Options {
+  std::string model;
+  GraphOptions graph;
+  int runs = 5;
+  size_t rows = 25;
+};
+
+std::string row_text(const ProfileRow& row, double total) {
+  char line[160];
+  std::snprintf(line, sizeof line, "  %-40s %6lld %10.3f %6.1f%% %9.1f %8.1f\n", row.name.c_str(),
+                static_cast<long long>(row.launches), row.milliseconds,
+                total > 0 ? 100 * row.milliseconds / total : 0, row.gflops(), row.gigabytes());
+  return line;
+}
+
+std::string table(const char* what, const std::vector<ProfileRow>& rows, double total,
+                  size_t most) {
+  char head[160];
+  std::snprintf(head, sizeof head, "  %-40s %6s %10s %7s %9s %8s\n", what, "runs", "ms", "share",
+                "GFLOP/s", "GB/s");
+  std::string text = head;
+  ProfileRow rest;
+  rest.name = cat("(", rows.size() - std::min(most, rows.size()), " more)");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i < most) {
+      text += row_text(rows[i], total);
+      continue;
+    }
+    rest.launches += rows[i].launches;
+    rest.milliseconds += rows[i].milliseconds;
+    rest.flops += rows[i].flops;
+    rest.bytes += rows[i].bytes;
+  }
+  return rows.size() > most ? text + row_text(rest, total) : text;
+}
+
+nlohmann::json rows_json(const std::vector<ProfileRow>& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ProfileRow& row : rows) {
+    list.push_back({{"name", row.name},
+                    {"launches", row.launches},
+                    {"ms", row.milliseconds},
+                    {"flops", row.flops},
+                    {"bytes", row.bytes}});
+  }
+  return list;
+}
+
+Status report(const GraphProfile& profile, const Options& options, const Common& common) {
+  if (common.json) {
+    return put_json({{"graph", profile.graph},
+                     {"dims", profile.dims},
+                     {"threads", profile.threads},
+                     {"runs", profile.runs},
+                     {"ms", profile.milliseconds},
+                     {"kernels", rows_json(profile.kernels)},
+                     {"layers", rows_json(profile.layers)}});
+  }
+  std::string text = cat("@", profile.graph);
+  for (const auto& [symbol, size] : profile.dims) text += cat(" ", symbol, "=", size);
+  char line[100];
+  std::snprintf(line, sizeof line, ": %.3f ms, average of %d, %d threads\n", profile.milliseconds,
+                profile.runs, profile.threads);
+  text += line;
+  text += table("kernel", profile.kernels, profile.milliseconds, options.rows);
+  text += table("layer", profile.layers, profile.milliseconds, options.rows);
+  return put(text);
+}
+
+Status run(const Options& options, const Common& common) {
+  WEFT_TRY(Module module, load_model(options.model));
+  remember_for_reproducer(module);
+  WEFT_TRY_STATUS(keep_graph(module, options.graph.graph));
+  WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
+  if (common.device != "cpu" || !has_code_generator()) {
+    WEFT_TRY_STATUS(check_device_exists(common));
+    return error({}, "device '", common.device, "' has no kernels to time")
+        .hint("try --device cpu in a build with LLVM");
+  }
+  ProfileOptions profiling;
+  profiling.request.target_cpu = common.target_cpu;
+  profiling.threads = common.threads;
+  profiling.runs = options.runs;
+  profiling.seed = common.seed;
+  const std::vector<Graph> graphs = module.graphs;
+  for (const Graph& graph : graphs) {
+    module.graphs = {graph};
+    WEFT_TRY(DimBinding dims, usual_dims(module, graph.name(), options.model, given));
+    WEFT_TRY(GraphProfile profile, weft::profile(module, dims, {}, profiling));
+    WEFT_TRY_STATUS(report(profile, options, common));
+  }
+  return ok();
+}
+
+}  // namespace
+
+void add_profile(Session& session) {
+  auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
+  CLI::App* command = add_command(session, "profile", "time per kernel and layer",
+                                  "weft profile transformer-tiny --graph @forward");
+  command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
+  command->add_option("--repeat", options->runs, "runs to average over")
+      ->check(CLI::Range(1, kMostRuns));
+  command->add_option("--rows", options->rows, "lines of each table");
+  add_graph_options(command, options->graph);
+  on_run(session, command, [&session, options] { return run(*options, session.common); });
+}
+
+}  // namespace weft::cli
