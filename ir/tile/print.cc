@@ -240,8 +240,8 @@ class Printer {
                "](" + expression(value.operands[0]) + ")";
       case Value::dot: return "dot[" + axes(value.axes_reduced) + "](" + operands(value) + ")";
       case Value::random:
-        return "random[" + value.stream.str() + ", " + index(value.index) + "](" +
-               operands(value) + ")";
+        return "random[" + value.stream.str() + ", " + index(value.index) + "](" + operands(value) +
+               ")";
       case Value::carried:
       case Value::result: break;
     }

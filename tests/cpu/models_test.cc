@@ -2,23 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
-#include <string_view>
 
 #include "driver/execute.h"
 #include "driver/verify_device.h"
 #include "models/zoo.h"
 #include "passes/autodiff.h"
 #include "passes/sample_inputs.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
-
-bool is_quick() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  return suite != nullptr && std::string_view(suite) == "quick";
-}
 
 void expect_agrees(const Module& module, const std::string& graph, const DimBinding& dims) {
   for (int threads : {1, 2}) {
@@ -42,13 +36,13 @@ Module with_train_step(Module module) {
 }
 
 TEST(ModelsOnCpu, TrainingStepOfTransformerTiny) {
-  if (is_quick()) GTEST_SKIP() << "not in the quick suite";
+  if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
   Module module = with_train_step(find_preset("transformer-tiny")->build().value());
   expect_agrees(module, "train_step", {{"B", 2}, {"S", 5}, {"T", 7}});
 }
 
 TEST(ModelsOnCpu, TrainingStepOfGptChar) {
-  if (is_quick()) GTEST_SKIP() << "not in the quick suite";
+  if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
   Module module = with_train_step(find_preset("gpt-char")->build().value());
   expect_agrees(module, "train_step", {{"B", 2}, {"T", 9}});
 }

@@ -2,27 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <string_view>
-
 #include "driver/execute.h"
 #include "driver/verify_device.h"
 #include "ir/text/text.h"
 #include "passes/sample_inputs.h"
+#include "tests/support/on_cpu.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
 
 constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 
-uint64_t graph_count() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  std::string_view name = suite == nullptr ? "default" : suite;
-  return name == "quick" ? 10 : name == "slow" ? 2000 : 200;
-}
+uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 2000 : 200; }
 
 // Every third has gradients, of which there are as many kinds of region again.
 Module module_of(uint64_t seed) {
@@ -34,18 +27,6 @@ Module module_of(uint64_t seed) {
     EXPECT_TRUE(added.ok()) << render(added.diagnostics());
   }
   return module;
-}
-
-// All kinds of code that this machine can run, in turn.
-std::string target_of(uint64_t seed) {
-  static const std::vector<std::string> kTargets = [] {
-    std::vector<std::string> targets = {"generic", "native"};
-    for (const char* name : {"avx2", "avx512"}) {
-      if (cpu::resolve_cpu_target(name, cpu::TargetUse::kRun).ok()) targets.emplace_back(name);
-    }
-    return targets;
-  }();
-  return kTargets[seed % kTargets.size()];
 }
 
 void round_elements(TensorMap& tensors) {
@@ -82,15 +63,6 @@ DimBinding sizes_of(const LoadedExecutable& loaded, const std::string& graph,
   return sizes;
 }
 
-bool same_bits(const TensorMap& a, const TensorMap& b) {
-  auto same = [](const Tensor& x, const Tensor& y) {
-    return x.integers == y.integers && x.reals.size() == y.reals.size() &&
-           std::memcmp(x.reals.data(), y.reals.data(), x.reals.size() * sizeof(double)) == 0;
-  };
-  return std::ranges::equal(a, b,
-                            [&](const auto& x, const auto& y) { return same(x.second, y.second); });
-}
-
 // The module on one device: with one thread and with two.
 class Device {
  public:
@@ -120,8 +92,7 @@ class Device {
       WEFT_TRY(OracleResult result, run_once(executor, graph, inputs, sample.storage, sizes));
       results.push_back(std::move(result));
     }
-    EXPECT_TRUE(same_bits(results[0].outputs, results[1].outputs)) << "with 1 and 2 threads";
-    EXPECT_TRUE(same_bits(results[0].updates, results[1].updates)) << "with 1 and 2 threads";
+    EXPECT_TRUE(same_bits(results[0], results[1])) << "with 1 and 2 threads";
     return std::move(results[0]);
   }
 
@@ -144,7 +115,7 @@ std::string blame(const Module& module, const DimBinding& sizes, uint64_t seed,
 void try_seed(uint64_t seed) {
   const Module module = module_of(seed);
   CompileRequest request;
-  request.target_cpu = target_of(seed);
+  request.target_cpu = cpu_targets()[seed % cpu_targets().size()];
   SCOPED_TRACE(cat("seed ", seed, " on ", request.target_cpu));
   Result<Sample> sample = sample_for(module, seed);
   ASSERT_TRUE(sample.ok()) << render(sample.diagnostics());

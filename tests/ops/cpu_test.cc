@@ -8,6 +8,7 @@
 #include "tests/ops/case_file.h"
 #include "tests/ops/compare.h"
 #include "tests/support/on_cpu.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
@@ -57,8 +58,7 @@ TEST_P(CpuMatrix, AgreesWithOracle) {
   if (!has_code_generator()) GTEST_SKIP() << "built without LLVM";
   Result<std::vector<OpCase>> cases = load_cases(GetParam());
   ASSERT_TRUE(cases.ok()) << render(cases.diagnostics());
-  const char* suite = std::getenv("WEFT_SUITE");
-  bool slow = suite != nullptr && std::string(suite) == "slow";
+  const bool slow = suite() == "slow";
   // All targets in the slow suite; else each case on one of them, in turn.
   const std::vector<std::string>& targets = cpu_targets();
   size_t turn = 0;
