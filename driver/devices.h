@@ -21,8 +21,8 @@ struct Device {
 // Every device that Weft knows of, usable or not, each with its self-test run.
 std::vector<Device> list_devices();
 
-// Fails if there is no such device. Gives what a user who asked for it must know, as a rule nothing:
-// without a code generator `cpu` means the oracle.
+// Fails if there is no such device. Gives what a user who asked for it must know, as a rule
+// nothing: without a code generator `cpu` means the oracle.
 Result<std::string> choose_device(const std::string& name);
 
 }  // namespace weft

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/verify_device.h"
 
-#include <algorithm>
 #include <map>
 
 #include "driver/execute.h"
-#include "driver/rounding_noise.h"
 #include "ir/graph/emit.h"
 #include "ir/text/text.h"
+#include "passes/rounding_noise.h"
 #include "passes/sample_inputs.h"
 
 namespace weft {
 namespace {
-
-double tolerance_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return 2e-2;
-    case DType::bf16: return 1e-1;
-    case DType::f64: return 1e-10;
-    default: return 1e-4;
-  }
-}
 
 // A region of a fused graph as a graph of its own: the values that its operands are views of come
 // in as inputs.
@@ -213,16 +203,9 @@ class DeviceVerifier {
       report_.difference = cat(what, ": ", got.diagnostics()[0].message);
       return ok();
     }
-    const double tolerance = device_tolerance(run.graph);
-    if (!compare_results(expected, *got, tolerance)) return ok();
-    WEFT_TRY(OracleResult rest, without_noise(run, expected, std::move(got).value()));
-    auto difference = compare_results(expected, rest, tolerance);
-    if (!difference) return ok();
-    report_.difference = cat(what, ": result ", difference->output, " differs from the oracle");
-    if (difference->failure.empty()) {
-      report_.difference +=
-          cat(" at element ", difference->element, " (", format_real(difference->before), " and ",
-              format_real(difference->after), ")");
+    WEFT_TRY(auto difference, compare_but_for_rounding(run, expected, *got, RunBy::device));
+    if (difference) {
+      report_.difference = cat(what, ": ", difference->str(), " as on the oracle");
     }
     return ok();
   }
@@ -234,20 +217,7 @@ class DeviceVerifier {
   DeviceVerifyReport report_;
 };
 
-double narrowest(const Graph& graph) {
-  double tolerance = tolerance_of(DType::f64);
-  for (const Node& node : graph.nodes()) {
-    for (const Type& type : node.types) {
-      if (is_float(type.dtype)) tolerance = std::max(tolerance, tolerance_of(type.dtype));
-    }
-    if (node.body != nullptr) tolerance = std::max(tolerance, narrowest(*node.body));
-  }
-  return tolerance;
-}
-
 }  // namespace
-
-double device_tolerance(const Graph& graph) { return narrowest(graph); }
 
 Result<DeviceVerifyReport> verify_device(const Module& module, const DeviceVerifyOptions& options) {
   return DeviceVerifier(options).run(module);

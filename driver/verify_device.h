@@ -19,10 +19,6 @@ struct DeviceVerifyReport {
   bool ok() const { return difference.empty(); }
 };
 
-// How far a device may be off, as a share of the largest element of a tensor: by the narrowest
-// float type that the graph computes with.
-double device_tolerance(const Graph& graph);
-
 struct DeviceVerifyOptions {
   VerifyOptions common = {};    // graph, dims and seed
   CompileRequest request = {};  // how to compile

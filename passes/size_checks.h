@@ -9,8 +9,9 @@
 
 namespace weft {
 
-// Of a graph before or after fusion, bodies included; what is known already is not asked for: generated code relies on slices that lie within
-// their axis, on sizes that are not negative, and on axes with something to choose from.
+// Of a graph before or after fusion, bodies included; what is known already is not asked for:
+// generated code relies on slices that lie within their axis, on sizes that are not negative, and
+// on axes with something to choose from.
 std::vector<SizeCheck> size_checks(const Graph& graph, const DimFacts& facts);
 
 }  // namespace weft

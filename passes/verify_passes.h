@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/oracle/oracle.h"
+#include "ir/oracle/compare.h"
 #include "passes/pass.h"
 
 namespace weft {
@@ -16,8 +16,6 @@ struct VerifyOptions {
   DimBinding dims;    // sizes to use; the others are chosen (see sample_dims)
   uint64_t seed = 0;
   PassOptions pass;
-  // Of the largest element of each float tensor; integers and bools are compared exactly.
-  double tolerance = 1e-9;
   OracleProgress progress = {};  // of every run
 };
 
@@ -27,11 +25,7 @@ struct VerifyDifference {
   std::string rule;   // the rewrite that did it; empty if the pass has no rules, or none did
   std::string value;  // what that rewrite replaced
   std::string graph;
-  std::string output;   // name of an output, or @name of an update; empty if the graph failed
-  int64_t element = 0;  // row-major
-  double before = 0;
-  double after = 0;
-  std::string failure;  // why the graph no longer runs, or an output is not comparable
+  Difference found;  // without an output if the graph no longer runs
 
   std::string str() const;  // one sentence
 };
@@ -50,10 +44,5 @@ struct VerifyReport {
 
 // Fails if there is no such graph, or one cannot be run before any pass.
 Result<VerifyReport> verify_passes(const Module& module, const VerifyOptions& options);
-
-// The first difference between two runs of one graph, within `tolerance` (see VerifyOptions): only
-// output, element, before, after and failure are set.
-std::optional<VerifyDifference> compare_results(const OracleResult& before,
-                                                const OracleResult& after, double tolerance);
 
 }  // namespace weft

@@ -15,7 +15,8 @@ struct RunResult {
 };
 
 // `given` has an entry per node: the tensor of an input or parameter, null for all others.
-// `live_bytes` are taken by these and by tensors elsewhere. `rounding` may be null, `progress` empty.
+// `live_bytes` are taken by these and by tensors elsewhere. `rounding` may be null, `progress`
+// empty.
 Result<RunResult> run_graph(const Graph& graph, const std::vector<const Tensor*>& given,
                             const DimBinding& dims, int64_t live_bytes,
                             const OracleRounding* rounding, const OracleProgress& progress = {});

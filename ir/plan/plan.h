@@ -60,7 +60,8 @@ struct Step {
 // The symbol of a repeat's first row. No symbol that a user writes has a point in it.
 inline std::string base_symbol(const std::string& symbol) { return symbol + ".base"; }
 
-// What the code relies on and types leave open: `small` must not exceed `large` once sizes are bound.
+// What the code relies on and types leave open: `small` must not exceed `large` once sizes are
+// bound.
 struct SizeCheck {
   Dim small;
   Dim large;

@@ -229,7 +229,8 @@ Result<Tensor> Machine::compute_random(const Value& value) {
     std::optional<int64_t> at = index(value.index);
     if (!at || *at < 0) return fail("the element number of a random word is out of range");
     RandomBits bits(static_cast<uint32_t>(element(value.operands[0]).integer),
-                    static_cast<uint32_t>(element(value.operands[1]).integer), static_cast<uint32_t>(value.stream.constant()));
+                    static_cast<uint32_t>(element(value.operands[1]).integer),
+                    static_cast<uint32_t>(value.stream.constant()));
     set_number(result, i, {0, bits.word(static_cast<uint64_t>(*at))});
     return ok();
   }));

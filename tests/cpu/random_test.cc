@@ -127,7 +127,7 @@ void try_seed(uint64_t seed) {
     ASSERT_TRUE(expected.ok()) << render(expected.diagnostics());
     Result<OracleResult> got = device->run(graph, *sample);
     ASSERT_TRUE(got.ok()) << render(got.diagnostics()) << print(module);
-    if (!compare_results(*expected, *got, device_tolerance(graph))) continue;
+    if (!compare(*expected, *got, RunBy::device, narrowest_float(graph))) continue;
     ASSERT_EQ(blame(module, sample->sizes, seed, request), "") << print(module);
   }
 }

@@ -6,16 +6,16 @@
 #include <string_view>
 
 #include "ir/text/text.h"
+#include "passes/autodiff.h"
 #include "passes/decompose.h"
+#include "passes/pass.h"
 #include "passes/sample_inputs.h"
-#include "passes/verify_passes.h"
 #include "tests/fuzz/widen.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/same.h"
 
 namespace weft {
 namespace {
-
-constexpr double kTolerance = 1e-9;
 
 uint64_t graph_count() {
   const char* suite = std::getenv("WEFT_SUITE");
@@ -61,8 +61,7 @@ Result<Results> run_all(const Module& module, const Sample& sample) {
 void expect_same(const Results& expected, const Result<Results>& got) {
   ASSERT_TRUE(got.ok()) << render(got.diagnostics());
   for (const auto& [name, result] : expected) {
-    auto difference = compare_results(result, got->at(name), kTolerance);
-    EXPECT_FALSE(difference.has_value()) << "@" << name << ": " << difference->str();
+    EXPECT_TRUE(same(compare(result, got->at(name), RunBy::passes))) << "@" << name;
   }
 }
 

@@ -12,8 +12,8 @@
 #include "passes/decompose.h"
 #include "passes/pass.h"
 #include "tests/ops/case_file.h"
-#include "tests/ops/compare.h"
 #include "tests/ops/gradient_check.h"
+#include "tests/support/same.h"
 
 namespace weft {
 
@@ -124,19 +124,8 @@ TEST_P(OpMatrix, OracleAgreesWithNumPy) {
       return;
     }
     ASSERT_TRUE(outputs.ok()) << render(outputs.diagnostics());
-    EXPECT_EQ(difference(*outputs, c.outputs, RunBy::oracle, c.zero_sign), "");
+    EXPECT_TRUE(same(compare(c.outputs, *outputs, RunBy::oracle, DType::f64, c.zero_sign)));
   });
-}
-
-DType narrowest_float(const Graph& graph) {
-  DType narrowest = DType::f64;
-  for (const Node& node : graph.nodes()) {
-    for (const Type& type : node.types) {
-      bool narrower = is_float(type.dtype) && type.dtype > narrowest;  // in order of precision
-      if (narrower) narrowest = type.dtype;
-    }
-  }
-  return narrowest;
 }
 
 // `rewritten` is `module` after passes: it must compute the same, or fail where it did.
@@ -147,8 +136,7 @@ void expect_same(const Module& module, const Module& rewritten, const TensorMap&
   ASSERT_EQ(before.ok(), after.ok()) << render(after.diagnostics()) << print(rewritten);
   if (!before.ok()) return;
   DType narrowest = narrowest_float(*module.find_graph(graph));
-  EXPECT_EQ(difference(*after, *before, RunBy::rewritten, false, narrowest), "")
-      << print(rewritten);
+  EXPECT_TRUE(same(compare(*before, *after, RunBy::rewritten, narrowest))) << print(rewritten);
 }
 
 void expect_pipeline_keeps(const Module& module, const TensorMap& inputs,
@@ -210,10 +198,11 @@ TEST_P(OpMatrix, BinaryRoundTrip) {
 }
 
 // Relative to the largest element; the floor is for gradients that are 0 throughout.
-std::string slope_difference(const Tensor& actual, const Tensor& expected, double relative) {
+std::optional<Difference> compare_slopes(const Tensor& expected, const Tensor& actual,
+                                         double relative) {
   constexpr double kFloor = 1e-4;
-  return difference(actual, expected,
-                    {.absolute = relative * std::max(largest_finite(expected), kFloor)});
+  return compare(expected, actual,
+                 {.absolute = relative * std::max(largest_finite(expected), kFloor)});
 }
 
 TEST_P(OpMatrix, GradientAgreesWithDifferences) {
@@ -226,7 +215,7 @@ TEST_P(OpMatrix, GradientAgreesWithDifferences) {
     for (const std::string& input : c.differentiable) {
       Result<Tensor> slopes = loss->differences(input);
       ASSERT_TRUE(slopes.ok()) << render(slopes.diagnostics());
-      EXPECT_EQ(slope_difference(gradients->at(input), *slopes, kGradientTolerance), "") << input;
+      EXPECT_TRUE(same(compare_slopes(*slopes, gradients->at(input), kGradientTolerance))) << input;
     }
   });
 }
@@ -241,7 +230,7 @@ TEST_P(OpMatrix, GradientIsTheExpectedOne) {
     Result<TensorMap> gradients = loss->gradients(wrt);
     ASSERT_TRUE(gradients.ok()) << render(gradients.diagnostics());
     for (const auto& [input, expected] : c.grads) {
-      EXPECT_EQ(slope_difference(gradients->at(input), expected, kSlopeTolerance), "") << input;
+      EXPECT_TRUE(same(compare_slopes(expected, gradients->at(input), kSlopeTolerance))) << input;
     }
   });
 }
@@ -260,7 +249,7 @@ TEST_P(OpMatrix, NothingFlowsThroughZero) {
     ASSERT_TRUE(gradients.ok()) << render(gradients.diagnostics());
     for (const auto& [input, gradient] : *gradients) {
       const Tensor& at = floats.c.inputs.at(input);
-      EXPECT_EQ(difference(gradient, Tensor::zeros(at.dtype, at.shape), {}), "") << input;
+      EXPECT_TRUE(same(compare(Tensor::zeros(at.dtype, at.shape), gradient, {}))) << input;
     }
   });
 }

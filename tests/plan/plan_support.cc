@@ -7,25 +7,12 @@
 
 #include "ir/text/text.h"
 #include "passes/plan.h"
+#include "passes/rounding_noise.h"
 #include "passes/sample_inputs.h"
-#include "passes/verify_passes.h"
 #include "tests/support/run_plan.h"
+#include "tests/support/same.h"
 
 namespace weft {
-namespace {
-
-// Sums of 16-bit numbers are kept in f32 and rounded once at the end, which the oracle does not do.
-double tolerance(const Graph& graph) {
-  double share = 1e-9;
-  for (const Node& node : graph.nodes()) {
-    for (const Type& type : node.types) {
-      if (type.dtype == DType::f16 || type.dtype == DType::bf16) share = 2e-2;
-    }
-  }
-  return share;
-}
-
-}  // namespace
 
 int Planned::count(Step::Kind kind) const {
   return static_cast<int>(std::ranges::count(graph().steps, kind, &Step::kind));
@@ -60,11 +47,11 @@ void expect_same(const Module& module, const Plan& plan, const DimBinding& dims,
     ASSERT_TRUE(expected.ok()) << what << render(expected.diagnostics());
     Result<OracleResult> got = run_plan(module, plan, graph.name(), *inputs, *storage, *sizes);
     ASSERT_TRUE(got.ok()) << what << render(got.diagnostics());
-    if (auto difference = compare_results(*expected, *got, tolerance(graph))) {
-      difference->pass = "plan";
-      difference->graph = graph.name();
-      ADD_FAILURE() << what << difference->str();
-    }
+    const RunBy by = byte_size(narrowest_float(graph)) == 2 ? RunBy::rewritten : RunBy::passes;
+    const OracleRun run = {module, graph, *inputs, *storage, *sizes};
+    auto difference = compare_but_for_rounding(run, *expected, *got, by);
+    ASSERT_TRUE(difference.ok()) << what << render(difference.diagnostics());
+    EXPECT_TRUE(same(*difference)) << what << "@" << graph.name();
   }
 }
 

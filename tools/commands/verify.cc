@@ -24,8 +24,8 @@ Status report(const VerifyReport& result, const DeviceVerifyReport* device, cons
                            {"graphs", graphs},
                            {"passes", result.passes.size()}};
     if (const auto& d = result.difference) {
-      line["difference"] = {{"pass", d->pass},   {"rule", d->rule},     {"value", d->value},
-                            {"graph", d->graph}, {"output", d->output}, {"text", d->str()}};
+      line["difference"] = {{"pass", d->pass},   {"rule", d->rule},           {"value", d->value},
+                            {"graph", d->graph}, {"output", d->found.output}, {"text", d->str()}};
     }
     if (device != nullptr) {
       line["device"] = {{"name", common.device},
