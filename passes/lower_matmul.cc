@@ -15,6 +15,16 @@ constexpr int64_t kBlockM = 96;
 constexpr int64_t kBlockN = 256;
 constexpr int64_t kBlockK = 512;
 
+// With few rows there is nothing else to share out: an even number of blocks, all of one size.
+int64_t block_of_columns(const Dim& rows, const Dim& columns) {
+  constexpr int64_t kFewRows = 48;
+  constexpr int64_t kStep = 32;
+  if (!rows.is_constant() || rows.constant() > kFewRows || !columns.is_constant()) return kBlockN;
+  const int64_t pairs = (columns.constant() + 2 * kBlockN - 1) / (2 * kBlockN);
+  const int64_t even = (columns.constant() + 2 * pairs - 1) / std::max<int64_t>(1, 2 * pairs);
+  return std::clamp<int64_t>((even + kStep - 1) / kStep * kStep, kStep, kBlockN);
+}
+
 class Matmul {
  public:
   Matmul(Tracer& t, const MatmulJob& job) : t_(t), job_(job), body_(t.region().body()) {
@@ -88,7 +98,9 @@ class Matmul {
     if (!left.empty())
       left_ = add_axes(t_, left, "m", knob_for(t_, "BM", kBlockM, left.back().dim));
     if (!right.empty()) {
-      right_ = add_axes(t_, right, "n", knob_for(t_, "BN", kBlockN, right.back().dim));
+      const Dim columns = right.back().dim;
+      const int64_t block = block_of_columns(left.empty() ? Dim(1) : left.back().dim, columns);
+      right_ = add_axes(t_, right, "n", knob_for(t_, "BN", block, columns));
     }
     for (uint32_t part = 0; part < inner_.size(); ++part) {
       const std::string number = inner_.size() == 1 ? "" : std::to_string(part);

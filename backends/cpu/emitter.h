@@ -209,25 +209,56 @@ class KernelEmitter {
   tile::Reduce reduction_of(const tile::Value& value) const;
   DType reduced_dtype(const tile::Value& value) const;  // of what is reduced
 
-  // emit_dot.cc
+  // emit_dot.cc: products, see product.h
   struct Product;
-  struct Rows {
-    std::vector<llvm::Value*> addresses;
-    llvm::Value* step = nullptr;
-  };
+  // Of the micro-tile at (row, column), for k from begin to end.
+  using MicroTile = std::function<void(llvm::Value* row, llvm::Value* column, llvm::Value* begin,
+                                       llvm::Value* end)>;
   bool is_product_loop(const tile::Stmt& stmt) const;
   void emit_product_loop(const tile::Stmt& stmt);
   bool is_plain_load(ValueId id) const;
+  Dim step_along(ValueId id, AxisId axis) const;
+  void shape_product(Product& product);
+  static int rows_for(int few, int full);
   void make_sums(Product& product, const tile::Stmt& stmt);
+  static Dim round_up(const Dim& value, int64_t to);
+  Dim most_coordinates(AxisId axis) const;  // that a tile can have
   llvm::Value* new_scratch(const Dim& elements, DType dtype, const std::string& name);
   void apart(const std::function<void()>& body);
+  void for_each_micro_tile(const Product& product, const MicroTile& body);
+
+  // emit_pack.cc
   std::set<AxisId> coordinates_of(ValueId id) const;
   void unless_packed(ValueId id, AxisId k, const std::function<void()>& body);
   void pack_rhs(Product& product, const Dim& depth);
+  void put_in_panel(const Product& product, llvm::Value* value, llvm::Value* first, llvm::Value* k,
+                    llvm::Value* column);
+  void pack_whole_panel(const Product& product, llvm::Value* first);
+  void pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have);
   void pack_lhs(Product& product, const Dim& depth);
-  Rows lhs_rows(const Product& product, llvm::Value* first);
-  void multiply_tile(const Product& product, llvm::Value* first_row, llvm::Value* first_column);
+  void pack_rows(const Product& product, llvm::Value* first);
+  void pack_row(const Product& product, llvm::Value* local);
+
+  // emit_micro.cc
+  struct Streams {
+    std::vector<llvm::Value*> addresses;
+    llvm::Value* step = nullptr;
+  };
+  llvm::Value* plain_address(const Product& product, ValueId id, AxisId axis,
+                             llvm::Value* coordinate);
+  llvm::Value* clamped(AxisId axis, llvm::Value* local);
+  Streams lhs_streams(const Product& product, llvm::Value* first);
+  Streams rhs_stream(const Product& product, llvm::Value* first);
+  llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
+  llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
+                           llvm::Value* b);
+  void multiply_step(const Product& product, const Streams& rows, const Streams& columns,
+                     llvm::Value* k, const std::vector<llvm::AllocaInst*>& sums);
   void multiply(const Product& product);
+  std::vector<llvm::Value*> inner_products(const Product& product,
+                                           const std::vector<llvm::Value*>& streams,
+                                           llvm::Value* from, llvm::Value* to, int lanes);
+  void multiply_inner(const Product& product);
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;

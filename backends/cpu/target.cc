@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "runtime/cpu/facts.h"
 #include "runtime/cpu/features.h"
 
 namespace weft::cpu {
@@ -103,6 +104,7 @@ Result<CpuTarget> resolve_cpu_target(std::string_view option, TargetUse use) {
     target.name = llvm::sys::getHostCPUName().str();
     target.tune = target.name;
     target.features = host_features();
+    if (const int64_t l1 = cpu_facts().l1_bytes; l1 > 0) target.l1_bytes = l1;
   } else if (kX86 && (option == "avx2" || option == "avx512")) {
     WEFT_TRY_STATUS(fill_forced(target, use));
   } else if (option != "generic") {

@@ -1,0 +1,195 @@
+// The inner loops of a product: a micro-tile's sums in registers while k runs.
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/product.h"
+
+namespace weft::cpu {
+
+using tile::Value;
+
+// The address of a plain load's element where the axis has the given coordinate and k is 0.
+llvm::Value* KernelEmitter::plain_address(const Product& product, ValueId id, AxisId axis,
+                                          llvm::Value* coordinate) {
+  const Value& value = program_.values[id];
+  llvm::Value* address = nullptr;
+  auto at_start = [&] {
+    at_level(product.k, i64(0), 1, [&] {
+      address = element_address(buffer_addresses_[value.ref.buffer],
+                                offset(value.ref, nullptr).first, value.dtype);
+    });
+  };
+  if (axis == tile::kNone) {
+    at_start();
+  } else {
+    at_level(axis, coordinate, 1, at_start);
+  }
+  return address;
+}
+
+// `local` counts from the tile's first coordinate; those beyond the last repeat it.
+llvm::Value* KernelEmitter::clamped(AxisId axis, llvm::Value* local) {
+  if (axis == tile::kNone) return nullptr;
+  llvm::Value* last = ir_.CreateSub(axes_[axis].size, i64(1));
+  return ir_.CreateAdd(axes_[axis].base, min64(local, last));
+}
+
+// The rows of lhs that a micro-tile reads: addresses of their elements at k = 0, and the distance
+// to the next k. The sums of rows beyond the last are not used.
+KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::Value* first) {
+  Streams streams;
+  if (product.packed_lhs != nullptr) {
+    llvm::Value* start = ir_.CreateMul(first, product.depth);
+    for (int i = 0; i < product.rows; ++i) {
+      streams.addresses.push_back(
+          element_address(product.packed_lhs, ir_.CreateAdd(start, i64(i)), product.memory));
+    }
+    streams.step = i64(product.rows);
+    return streams;
+  }
+  streams.step = dim(step_along(product.lhs, product.k));
+  for (int i = 0; i < product.rows; ++i) {
+    llvm::Value* row = clamped(product.m, ir_.CreateAdd(first, i64(i)));
+    streams.addresses.push_back(plain_address(product, product.lhs, product.m, row));
+  }
+  return streams;
+}
+
+// The columns of rhs: where they are at k = 0, and the distance to the next k.
+KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first) {
+  llvm::Value* panel =
+      element_address(product.panels, ir_.CreateMul(first, product.depth), product.memory);
+  llvm::Value* step = i64(product.columns());
+  if (product.in_place == nullptr) return {{panel}, step};
+  llvm::Value* left = ir_.CreateSub(axes_[product.n].size, first);
+  llvm::Value* whole = ir_.CreateICmpSGE(left, i64(product.columns()));
+  llvm::Value* here = ir_.CreateAnd(product.in_place, whole);
+  llvm::Value* column = ir_.CreateAdd(axes_[product.n].base, first);
+  llvm::Value* address = plain_address(product, product.rhs, product.n, column);
+  return {{ir_.CreateSelect(here, address, panel)},
+          ir_.CreateSelect(here, dim(step_along(product.rhs, product.k)), step)};
+}
+
+llvm::Value* KernelEmitter::sum_address(const Product& product, llvm::Value* row,
+                                        llvm::Value* column) {
+  llvm::Value* at = column;
+  if (product.m != tile::kNone) {
+    at = ir_.CreateAdd(at, ir_.CreateMul(row, dim(product.sums.strides[0])));
+  }
+  return element_address(product.sums.address, at, product.memory);
+}
+
+llvm::Value* KernelEmitter::add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
+                                        llvm::Value* b) {
+  llvm::Value* term = emit_map(Op::mul, {a, b}, product.memory, product.memory);
+  return emit_map(Op::add, {sum, term}, product.memory, product.memory);
+}
+
+// One step of k: every row's element times every vector of columns.
+void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
+                                  const Streams& columns, llvm::Value* k,
+                                  const std::vector<llvm::AllocaInst*>& sums) {
+  llvm::Type* vector = with_lanes(product.type, product.lanes);
+  const llvm::Align align = alignment(product.memory);
+  std::vector<llvm::Value*> across;
+  for (int v = 0; v < product.vectors; ++v) {
+    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(k, columns.step), i64(v * product.lanes));
+    across.push_back(ir_.CreateAlignedLoad(
+        vector, element_address(columns.addresses[0], at, product.memory), align));
+  }
+  llvm::Value* along = ir_.CreateMul(k, rows.step);
+  for (size_t r = 0; r < rows.addresses.size(); ++r) {
+    llvm::Value* address = element_address(rows.addresses[r], along, product.memory);
+    llvm::Value* element =
+        splat(ir_.CreateAlignedLoad(product.type, address, align), product.lanes);
+    for (size_t v = 0; v < across.size(); ++v) {
+      llvm::AllocaInst* sum = sums[r * across.size() + v];
+      llvm::Value* old = ir_.CreateLoad(vector, sum);
+      ir_.CreateStore(add_product(product, old, element, across[v]), sum);
+    }
+  }
+}
+
+void KernelEmitter::multiply(const Product& product) {
+  llvm::Type* vector = with_lanes(product.type, product.lanes);
+  const llvm::Align align = alignment(product.memory);
+  for_each_micro_tile(
+      product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
+        const Streams rows = lhs_streams(product, row);
+        const Streams columns = rhs_stream(product, column);
+        std::vector<llvm::AllocaInst*> sums;
+        std::vector<llvm::Value*> addresses;
+        for (int i = 0; i < product.rows * product.vectors; ++i) {
+          llvm::Value* at = ir_.CreateAdd(column, i64(i % product.vectors * product.lanes));
+          llvm::Value* down = ir_.CreateAdd(row, i64(i / product.vectors));
+          addresses.push_back(sum_address(product, down, at));
+          sums.push_back(new_register(vector, "sum"));
+          ir_.CreateStore(ir_.CreateAlignedLoad(vector, addresses.back(), align), sums.back());
+        }
+        loop(begin, end, i64(1), "k",
+             [&](llvm::Value* k) { multiply_step(product, rows, columns, k, sums); });
+        for (size_t i = 0; i < sums.size(); ++i) {
+          ir_.CreateAlignedStore(ir_.CreateLoad(vector, sums[i]), addresses[i], align);
+        }
+      });
+}
+
+// Sums over k of products of `streams`, each of the first `rows` with each of the others.
+std::vector<llvm::Value*> KernelEmitter::inner_products(const Product& product,
+                                                        const std::vector<llvm::Value*>& streams,
+                                                        llvm::Value* from, llvm::Value* to,
+                                                        int lanes) {
+  llvm::Type* type = with_lanes(product.type, lanes);
+  const auto rows = static_cast<size_t>(product.rows);
+  const size_t across = streams.size() - rows;
+  std::vector<llvm::AllocaInst*> sums;
+  for (size_t i = 0; i < rows * across; ++i) {
+    sums.push_back(new_register(type, "sum"));
+    ir_.CreateStore(llvm::Constant::getNullValue(type), sums.back());
+  }
+  loop(from, to, i64(lanes), "k", [&](llvm::Value* k) {
+    std::vector<llvm::Value*> elements;
+    for (llvm::Value* stream : streams) {
+      elements.push_back(ir_.CreateAlignedLoad(type, element_address(stream, k, product.memory),
+                                               alignment(product.memory)));
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      llvm::Value* old = ir_.CreateLoad(type, sums[i]);
+      llvm::Value* sum =
+          add_product(product, old, elements[i / across], elements[rows + i % across]);
+      ir_.CreateStore(sum, sums[i]);
+    }
+  });
+  std::vector<llvm::Value*> results;
+  for (llvm::AllocaInst* sum : sums) results.push_back(ir_.CreateLoad(type, sum));
+  return results;
+}
+
+// Rows of lhs times rows of what rhs is the transpose of: both are read in vectors along k.
+void KernelEmitter::multiply_inner(const Product& product) {
+  const llvm::Align align = alignment(product.memory);
+  auto plus = [&](llvm::Value* a, llvm::Value* b) {
+    return emit_map(Op::add, {a, b}, product.memory, product.memory);
+  };
+  for_each_micro_tile(product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin,
+                                   llvm::Value* end) {
+    std::vector<llvm::Value*> streams = lhs_streams(product, row).addresses;
+    for (int i = 0; i < product.vectors; ++i) {
+      llvm::Value* at = clamped(product.n, ir_.CreateAdd(column, i64(i)));
+      streams.push_back(plain_address(product, product.rhs, product.n, at));
+    }
+    llvm::Value* rest = ir_.CreateSRem(ir_.CreateSub(end, begin), i64(product.lanes));
+    llvm::Value* stop = ir_.CreateSub(end, rest);
+    std::vector<llvm::Value*> wide = inner_products(product, streams, begin, stop, product.lanes);
+    std::vector<llvm::Value*> single = inner_products(product, streams, stop, end, 1);
+    for (size_t i = 0; i < wide.size(); ++i) {
+      llvm::Value* sum = wide[i];
+      if (product.lanes > 1) sum = across_lanes(tile::Reduce::add, sum, product.memory);
+      const auto at = static_cast<int64_t>(i);
+      llvm::Value* address = sum_address(product, ir_.CreateAdd(row, i64(at / product.vectors)),
+                                         ir_.CreateAdd(column, i64(at % product.vectors)));
+      llvm::Value* old = ir_.CreateAlignedLoad(product.type, address, align);
+      ir_.CreateAlignedStore(plus(old, plus(sum, single[i])), address, align);
+    }
+  });
+}
+
+}  // namespace weft::cpu

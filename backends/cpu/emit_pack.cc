@@ -1,0 +1,182 @@
+// Operands of a product copied to the order in which they are read.
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/product.h"
+
+namespace weft::cpu {
+
+using tile::Value;
+
+// All axes whose coordinates a value depends on, those of one coordinate a tile included.
+std::set<tile::AxisId> KernelEmitter::coordinates_of(ValueId id) const {
+  std::set<AxisId> axes;
+  std::set<ValueId> seen;
+  std::function<void(ValueId)> visit = [&](ValueId at) {
+    if (at == tile::kNone || !seen.insert(at).second) return;
+    const Value& value = program_.values[at];
+    axes.insert(value.axes.begin(), value.axes.end());
+    for (ValueId operand : value.operands) visit(operand);
+    visit(value.where);
+    auto look = [&](const tile::Index& index) {
+      tile::for_each_term(index, [&](const tile::Index::Term& term) {
+        if (term.axis_id != tile::kNone) axes.insert(term.axis_id);
+        visit(term.value_id);
+      });
+    };
+    look(value.index);
+    for (const tile::Index& index : value.ref.at) look(index);
+  };
+  visit(id);
+  return axes;
+}
+
+// Runs `body` unless the tile that was packed last is the one wanted: programs that differ only in
+// m share a packed rhs.
+void KernelEmitter::unless_packed(ValueId id, AxisId k, const std::function<void()>& body) {
+  std::vector<std::pair<llvm::AllocaInst*, llvm::Value*>> keys;  // register, what it has to hold
+  keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), i64(0));
+  for (AxisId axis : coordinates_of(id)) {
+    if (axis == k) continue;
+    keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), axes_[axis].base);
+  }
+  llvm::Value* stale = ir_.getFalse();
+  for (const auto& [last, wanted] : keys) {
+    llvm::Value* known = ir_.CreateLoad(ir_.getInt64Ty(), last);
+    stale = ir_.CreateOr(stale, ir_.CreateICmpNE(known, wanted));
+  }
+  if_then(stale, [&] {
+    for (const auto& [last, wanted] : keys) ir_.CreateStore(wanted, last);
+    apart(body);
+  });
+}
+
+void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
+  const int columns = product.columns();
+  Dim width = round_up(most_coordinates(product.n), columns);
+  product.panels = new_scratch(width * depth, product.memory, "panels");
+  unless_packed(product.rhs, product.k, [&] {
+    const AxisState& n = axes_[product.n];
+    llvm::Value* end = ir_.CreateAdd(n.base, n.size);
+    loop(n.base, end, i64(columns), "panel", [&](llvm::Value* first) {
+      llvm::Value* have = min64(i64(columns), ir_.CreateSub(end, first));
+      llvm::Value* whole = ir_.CreateICmpEQ(have, i64(columns));
+      llvm::Value* copied = whole;
+      if (product.in_place != nullptr) {
+        copied = ir_.CreateAnd(whole, ir_.CreateNot(product.in_place));
+      }
+      if_then(copied, [&] { apart([&] { pack_whole_panel(product, first); }); });
+      if_then(ir_.CreateNot(whole), [&] { apart([&] { pack_last_panel(product, first, have); }); });
+    });
+  });
+}
+
+// Stores element (k, column) of the panel whose first column is `first`.
+void KernelEmitter::put_in_panel(const Product& product, llvm::Value* value, llvm::Value* first,
+                                 llvm::Value* k, llvm::Value* column) {
+  llvm::Value* panel = ir_.CreateMul(ir_.CreateSub(first, axes_[product.n].base), product.depth);
+  llvm::Value* row = ir_.CreateMul(k, i64(product.columns()));
+  llvm::Value* at = ir_.CreateAdd(ir_.CreateAdd(panel, row), column);
+  ir_.CreateAlignedStore(narrow(value, product.memory),
+                         element_address(product.panels, at, product.memory),
+                         alignment(product.memory));
+}
+
+void KernelEmitter::pack_whole_panel(const Product& product, llvm::Value* first) {
+  loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
+    at_level(product.k, k, 1, [&] {
+      for (int v = 0; v < product.vectors; ++v) {
+        llvm::Value* column = i64(v * product.lanes);
+        at_level(product.n, ir_.CreateAdd(first, column), product.lanes,
+                 [&] { put_in_panel(product, eval_lanes(product.rhs), first, k, column); });
+      }
+    });
+  });
+}
+
+void KernelEmitter::pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have) {
+  loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
+    at_level(product.k, k, 1, [&] {
+      loop(i64(0), have, i64(1), "column", [&](llvm::Value* column) {
+        at_level(product.n, ir_.CreateAdd(first, column), 1,
+                 [&] { put_in_panel(product, eval(product.rhs), first, k, column); });
+      });
+      loop(have, i64(product.columns()), i64(1), "zero", [&](llvm::Value* column) {
+        put_in_panel(product, llvm::Constant::getNullValue(product.type), first, k, column);
+      });
+    });
+  });
+}
+
+// Element (row, k) goes to [row / rows][k][row % rows]. It is read in place where that is as good:
+// not where the next element lies along m, since then each k is in another page.
+void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
+  const AxisId m = product.m;
+  const bool plain = is_plain_load(product.lhs);
+  if (plain && (m == tile::kNone || !step_along(product.lhs, m).is_constant(1))) return;
+  Dim height = round_up(most_coordinates(m), product.rows);
+  product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
+  apart([&] {
+    if (m == tile::kNone) {
+      pack_row(product, i64(0));
+      return;
+    }
+    const AxisState& state = axes_[m];
+    llvm::Value* done = i64(0);
+    std::set<ValueId> seen_m;
+    std::set<ValueId> seen_k;
+    if (lane_score(product.lhs, m, seen_m) > lane_score(product.lhs, product.k, seen_k)) {
+      done = ir_.CreateSub(state.size, ir_.CreateSRem(state.size, i64(product.rows)));
+      loop(i64(0), done, i64(product.rows), "rows",
+           [&](llvm::Value* first) { apart([&] { pack_rows(product, first); }); });
+    }
+    loop(done, state.size, i64(1), "row", [&](llvm::Value* local) {
+      at_level(m, ir_.CreateAdd(state.base, local), 1, [&] { pack_row(product, local); });
+    });
+  });
+}
+
+// The rows of a micro-tile from `first` on, one k after the other.
+void KernelEmitter::pack_rows(const Product& product, llvm::Value* first) {
+  llvm::Value* start = ir_.CreateMul(first, product.depth);
+  llvm::Value* row = ir_.CreateAdd(axes_[product.m].base, first);
+  loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
+    at_level(product.k, k, 1, [&] {
+      at_level(product.m, row, product.rows, [&] {
+        llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
+        ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
+                               element_address(product.packed_lhs, at, product.memory),
+                               alignment(product.memory));
+      });
+    });
+  });
+}
+
+// One row, in vectors along k.
+void KernelEmitter::pack_row(const Product& product, llvm::Value* local) {
+  llvm::Value* block = ir_.CreateSDiv(local, i64(product.rows));
+  llvm::Value* row = ir_.CreateSRem(local, i64(product.rows));
+  llvm::Value* start = ir_.CreateMul(ir_.CreateMul(block, product.depth), i64(product.rows));
+  start = ir_.CreateAdd(start, row);
+  auto put = [&](llvm::Value* value, llvm::Value* k) {
+    llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
+    ir_.CreateAlignedStore(narrow(value, product.memory),
+                           element_address(product.packed_lhs, at, product.memory),
+                           alignment(product.memory));
+  };
+  const int lanes = product.lanes;
+  llvm::Value* rest = ir_.CreateSRem(product.depth, i64(lanes));
+  llvm::Value* stop = ir_.CreateSub(product.depth, rest);
+  loop(i64(0), stop, i64(lanes), "pack", [&](llvm::Value* k) {
+    at_level(product.k, k, lanes, [&] {
+      llvm::Value* all = eval_lanes(product.lhs);
+      for (int i = 0; i < lanes; ++i) {
+        llvm::Value* one =
+            lanes == 1 ? all : ir_.CreateExtractElement(all, static_cast<uint64_t>(i));
+        put(one, ir_.CreateAdd(k, i64(i)));
+      }
+    });
+  });
+  loop(stop, product.depth, i64(1), "pack.rest",
+       [&](llvm::Value* k) { at_level(product.k, k, 1, [&] { put(eval(product.lhs), k); }); });
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,40 @@
+// A matrix product as it is emitted. Private to emit_dot.cc, emit_pack.cc and emit_micro.cc.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/cpu/emitter.h"
+
+namespace weft::cpu {
+
+struct KernelEmitter::Product {
+  const tile::Value* dot = nullptr;
+  ValueId lhs = tile::kNone;
+  ValueId rhs = tile::kNone;
+  AxisId m = tile::kNone;  // kNone: one row
+  AxisId n = tile::kNone;
+  AxisId k = tile::kNone;
+  llvm::Type* type = nullptr;
+  DType memory = DType::f32;  // of panels and sums
+  int lanes = 1;
+  Slot sums = {};
+  llvm::Value* depth = nullptr;
+
+  // A micro-tile: its sums stay in registers while k runs. Lanes go along n, or along k if `inner`:
+  // then each sum is a vector that is folded at the end.
+  int rows = 1;
+  int vectors = 1;  // across; sums of a row if `inner`
+  bool inner = false;
+  int unroll = 4;
+  int64_t k_block = 1;  // of k at a time: what it reads stays in the cache near the core
+
+  // rhs is copied to panels, [n / columns()][k][columns()], unless it can be read in place and
+  // there are too few rows to pay for the copy; what is left at the end is always copied.
+  llvm::Value* panels = nullptr;
+  llvm::Value* in_place = nullptr;  // a bool; null: never
+  // lhs is read in place, or copied to [m / rows][k][rows].
+  llvm::Value* packed_lhs = nullptr;
+
+  int columns() const { return inner ? vectors : vectors * lanes; }
+};
+
+}  // namespace weft::cpu
