@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kFewestColumns = 2048;  // narrower products are better kept whole
-constexpr int64_t kChunkRows = 256;       // enough for a product to run at full speed
+constexpr int64_t kChunkRows = 384;       // whole tiles of a product for any few threads
 
 std::string new_symbol(const Module& module) {
   const std::set<std::string> known = symbols_of(module);

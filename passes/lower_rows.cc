@@ -12,8 +12,9 @@ namespace {
 using tile::Extent;
 using tile::Knob;
 
+constexpr int64_t kElementsPerPartial = 65536;  // as long as rows let it be so:
 constexpr int64_t kRowsPerPartial = 256;
-constexpr int64_t kElementsPerPartial = 65536;  // where rows have no columns
+constexpr int64_t kFewestRowsPerPartial = 8;
 constexpr int64_t kElementsPerStep = 1024;
 
 std::vector<size_t> moving_axes(const Shape& shape) {
@@ -173,7 +174,14 @@ class Rows {
 
   // How many steps along the outermost row axis a program takes.
   int64_t steps_per_program(const std::vector<Space::Group>& rows) const {
-    int64_t steps = is_flat() ? kElementsPerPartial : kRowsPerPartial;
+    int64_t steps = kElementsPerPartial;
+    if (!is_flat()) {
+      for (size_t i = shape_.rows; i < shape_.full.size(); ++i) {
+        const Dim& columns = shape_.full[i];
+        if (columns.is_constant()) steps /= std::max<int64_t>(1, columns.constant());
+      }
+      steps = std::clamp(steps, kFewestRowsPerPartial, kRowsPerPartial);
+    }
     for (size_t i = 1; i < rows.size(); ++i) {
       steps = rows[i].dim.is_constant() ? steps / std::max<int64_t>(1, rows[i].dim.constant()) : 1;
     }

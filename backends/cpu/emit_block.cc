@@ -33,7 +33,14 @@ void KernelEmitter::prepare(ValueId id) {
   prepare(value.where);
   prepare_ref(value.ref);
   tile::for_each_term(value.index, [&](const tile::Index::Term& term) { prepare(term.value_id); });
-  if (is_reduced(id)) {
+  const AxisId along = value.kind == Value::random ? random_axis(id) : tile::kNone;
+  if (along != tile::kNone) {
+    if (late_randoms_ != nullptr) {
+      late_randoms_->push_back(id);
+    } else {
+      fill_random(id, along);
+    }
+  } else if (is_reduced(id)) {
     Sink sink{.kind = Sink::reduce, .value = id};
     std::vector<AxisId> axes = value.axes;
     axes.insert(axes.end(), value.axes_reduced.begin(), value.axes_reduced.end());

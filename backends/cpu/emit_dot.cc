@@ -134,7 +134,9 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt) {
   product.depth = dim(depth);
   axes_[product.k] = {.base = i64(0), .size = product.depth, .single = false};
   prepare(product.lhs);
+  late_randoms_ = &product.rhs_randoms;
   prepare(product.rhs);
+  late_randoms_ = nullptr;
   prepare(stmt.init[0]);
   flush();
 

@@ -54,6 +54,7 @@ void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
   Dim width = round_up(most_coordinates(product.n), columns);
   product.panels = new_scratch(width * depth, product.memory, "panels");
   unless_packed(product.rhs, product.k, [&] {
+    for (ValueId id : product.rhs_randoms) fill_random(id, random_axis(id));
     const AxisState& n = axes_[product.n];
     llvm::Value* end = ir_.CreateAdd(n.base, n.size);
     loop(n.base, end, i64(columns), "panel", [&](llvm::Value* first) {

@@ -98,9 +98,7 @@ llvm::Value* KernelEmitter::compute(const Value& value) {
       return value.reduction == tile::Reduce::argmax
                  ? convert(axes_[value.axes_reduced[0]].base, DType::i64, value.dtype)
                  : eval(value.operands[0]);
-    case Value::random:
-      return philox(spread(index(value.index)), eval(value.operands[0]), eval(value.operands[1]),
-                    ir_.CreateTrunc(dim(value.stream), ir_.getInt32Ty()));
+    case Value::random: return random_word(value);
     default: WEFT_CHECK(false, "a value that should have a slot");
   }
 }

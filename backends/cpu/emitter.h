@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -96,7 +97,7 @@ class KernelEmitter {
   llvm::Value* round_to_odd(llvm::Value* value);
   llvm::Value* fit_f64(llvm::Value* value);
 
-  // emit_map.cc, emit_random.cc: elementwise
+  // emit_map.cc: elementwise
   llvm::Value* emit_map(Op op, const std::vector<llvm::Value*>& operands, DType from, DType to);
   llvm::Value* emit_integer_division(Op op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* emit_float_mod(llvm::Value* a, llvm::Value* b);
@@ -105,8 +106,22 @@ class KernelEmitter {
   llvm::Value* emit_extremum(bool largest, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* emit_function(Op op, const std::vector<llvm::Value*>& operands, DType dtype);
   llvm::Value* call_math(size_t offset, const std::vector<llvm::Value*>& operands);
-  llvm::Value* philox(llvm::Value* element, llvm::Value* seed, llvm::Value* step,
-                      llvm::Value* stream);
+
+  // emit_random.cc
+  using Words = std::array<llvm::Value*, 4>;
+  struct RandomKey {
+    llvm::Value* seed;
+    llvm::Value* step;
+    llvm::Value* stream;
+  };
+  std::pair<llvm::Value*, llvm::Value*> multiply_words(llvm::Value* x, uint32_t by);
+  Words philox(llvm::Value* counter, const RandomKey& key);
+  RandomKey random_key(const tile::Value& value);
+  llvm::Value* random_word(const tile::Value& value);
+  AxisId random_axis(ValueId id) const;
+  void fill_random(ValueId id, AxisId along);
+  void fill_random_row(const tile::Value& value, const Slot& slot, llvm::Value* size);
+  llvm::Value* interleave(const Words& words);
 
   // emit_access.cc: index maps, loads and stores
   struct Lane {                    // an integer for each lane
@@ -289,6 +304,8 @@ class KernelEmitter {
   std::set<ValueId> prepared_;
   std::map<ValueId, Slot> fresh_;  // being filled by the nest that is emitted
   std::vector<Sink> pending_;      // nest being collected
+  // Random numbers that only a copied operand needs are made when it is copied.
+  std::vector<ValueId>* late_randoms_ = nullptr;
   std::map<ValueId, Accumulator> accumulators_;
 };
 

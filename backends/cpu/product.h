@@ -30,7 +30,8 @@ struct KernelEmitter::Product {
   // rhs is copied to panels, [n / columns()][k][columns()], unless it can be read in place and
   // there are too few rows to pay for the copy; what is left at the end is always copied.
   llvm::Value* panels = nullptr;
-  llvm::Value* in_place = nullptr;  // a bool; null: never
+  std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
+  llvm::Value* in_place = nullptr;        // a bool; null: never
   // lhs is read in place, or copied to [m / rows][k][rows].
   llvm::Value* packed_lhs = nullptr;
 

@@ -6,7 +6,7 @@ import re
 import sys
 
 # What the CPU backend and the code it makes share with the runtime.
-CPU_DOORS = ["runtime/cpu/kernel_abi.h", "runtime/cpu/features.h"]
+CPU_DOORS = ["runtime/cpu/kernel_abi.h", "runtime/cpu/facts.h", "runtime/cpu/features.h"]
 ROOMS = {  # room: what it may include besides itself
     "ir": [],
     "passes": ["ir"],
