@@ -14,6 +14,10 @@ using tile::Extent;
 constexpr int64_t kBlockM = 48;
 constexpr int64_t kBlockN = 256;
 constexpr int64_t kBlockK = 512;
+// A product with fewer tiles than this leaves threads idle: its programs add up parts of k instead,
+// if there is enough of it.
+constexpr int64_t kFewTiles = 16;
+constexpr int64_t kLongSum = 2 * kBlockK;
 
 // With few rows there is nothing else to share out: an even number of blocks, all of one size.
 int64_t block_of_columns(const Dim& rows, const Dim& columns) {
@@ -35,19 +39,18 @@ class Matmul {
       at_.push_back(t.space().direction(shape_[i], role));
       if (batch) batches_ = t.space().direction_count();
     }
-    uint32_t part = 0;
     for (const MatmulChain& chain : job.chains) {
-      for (uint32_t matmul : chain.matmuls) {
-        const Dim depth = t.region().shape(body_[matmul].operands[0]).back();
-        inner_.push_back({matmul, t.space().direction(depth, Role::inner, part), {}});
-        ++part;
-      }
+      for (uint32_t matmul : chain.matmuls) add_inner(matmul);
     }
   }
 
   void trace() {
     for (uint32_t result : job_.results) find_column(result);
     add_all_axes();
+    if (splits_) {
+      add_up_parts();
+      return;
+    }
     for (ColumnReduction& column : columns_) column.kept = tile_axes(t_, right_);
     std::vector<ValueId> carried;
     for (AxisId axis : looped_) {
@@ -68,9 +71,20 @@ class Matmul {
  private:
   struct Inner {
     uint32_t matmul = 0;
+    Dim depth;
     Index at;
     std::vector<AxisId> axes;
   };
+
+  // Sums of the same length walk one direction.
+  void add_inner(uint32_t matmul) {
+    const Dim depth = t_.region().shape(body_[matmul].operands[0]).back();
+    auto known = std::ranges::find(inner_, depth, &Inner::depth);
+    Index at = known != inner_.end()
+                   ? known->at
+                   : t_.space().direction(depth, Role::inner, static_cast<uint32_t>(inner_.size()));
+    inner_.push_back({matmul, depth, std::move(at), {}});
+  }
 
   void find_column(uint32_t result) {
     const Value value = body_.outputs[result].value;
@@ -95,6 +109,7 @@ class Matmul {
     const std::vector<Space::Group> left = t_.space().groups(Role::left);
     const std::vector<Space::Group> right = t_.space().groups(Role::right);
     batch_ = add_axes(t_, t_.space().groups(Role::batch), "b", Extent::by(1));
+    splits_ = can_split(left, right);
     if (!left.empty())
       left_ = add_axes(t_, left, "m", knob_for(t_, "BM", kBlockM, left.back().dim));
     if (!right.empty()) {
@@ -103,9 +118,20 @@ class Matmul {
       right_ = add_axes(t_, right, "n", knob_for(t_, "BN", block, columns));
     }
     for (uint32_t part = 0; part < inner_.size(); ++part) {
-      const std::string number = inner_.size() == 1 ? "" : std::to_string(part);
+      auto known = std::ranges::find(inner_, inner_[part].depth, &Inner::depth);
+      if (known - inner_.begin() < part) {
+        inner_[part].axes = known->axes;
+        continue;
+      }
+      const std::string number = part == 0 ? "" : std::to_string(part);
       const std::vector<Space::Group> inner = t_.space().groups(Role::inner, part);
       if (inner.empty()) continue;
+      if (splits_) {
+        const Extent whole = knob_for(t_, "BK", kBlockK, inner[0].dim, tile::Knob::order);
+        inner_[part].axes = {add_axis(t_, inner[0], "k", whole, whole)};
+        add_to_grid(t_, inner_[part].axes);
+        continue;
+      }
       const Extent depth = knob_for(t_, "BK" + number, kBlockK, inner.back().dim);
       inner_[part].axes = add_axes(t_, inner, "k" + number, depth);
     }
@@ -121,6 +147,37 @@ class Matmul {
       add_to_grid(t_, right_);
       add_to_grid(t_, left_);
     }
+  }
+
+  // Weight gradients: a small result, sums as long as the batch, nothing done to them afterwards.
+  bool can_split(const std::vector<Space::Group>& left,
+                 const std::vector<Space::Group>& right) const {
+    auto same_depth = [&](const Inner& inner) { return inner.depth == inner_[0].depth; };
+    if (!std::ranges::all_of(inner_, same_depth) || !columns_.empty() || batches_ > 0) return false;
+    if (left.size() != 1 || right.size() != 1) return false;
+    const std::vector<Space::Group> inner = t_.space().groups(Role::inner, 0);
+    if (inner.size() != 1 || t_.region().dtype(job_.chains[0].sum) != DType::f32) return false;
+    for (uint32_t result : job_.results) {
+      const Value base = without_views(t_.region(), body_.outputs[result].value);
+      if (std::ranges::find(job_.chains, base, &MatmulChain::sum) == job_.chains.end())
+        return false;
+    }
+    if (!left[0].dim.is_constant() || !right[0].dim.is_constant()) return false;
+    const int64_t rows = (left[0].dim.constant() + kBlockM - 1) / kBlockM;
+    const int64_t columns = (right[0].dim.constant() + kBlockN - 1) / kBlockN;
+    const Dim& depth = inner[0].dim;
+    return rows * columns < kFewTiles && (!depth.is_constant() || depth.constant() >= kLongSum);
+  }
+
+  void add_up_parts() {
+    for (const MatmulChain& chain : job_.chains) t_.give(chain.sum, accumulate(chain));
+    for (uint32_t result : job_.results) {
+      const Value value = body_.outputs[result].value;
+      const ValueId sum = t_.at(without_views(t_.region(), value), at_);
+      Tracer::Target to = t_.target(result, after_views(t_, value, at_));
+      t_.b().accumulate(to.buffer, std::move(to.at), sum, inner_[0].axes[0], tile::Reduce::add);
+    }
+    decide_roles();
   }
 
   Coordinates operand_at(Value operand, const Index& row, const Index& column) const {
@@ -213,6 +270,7 @@ class Matmul {
   std::vector<Inner> inner_;
   std::vector<AxisId> batch_, left_, right_, looped_;
   std::vector<ColumnReduction> columns_;
+  bool splits_ = false;  // programs add up parts of k
   std::vector<std::pair<ValueId, ValueId>> operands_;
 };
 

@@ -14,8 +14,7 @@ using tile::Value;
 std::vector<tile::AxisId> KernelEmitter::walked(std::vector<AxisId> axes) const {
   std::erase_if(axes, [&](AxisId axis) { return axes_[axis].single; });
   std::ranges::sort(axes);
-  auto repeated = std::ranges::unique(axes);
-  axes.erase(repeated.begin(), repeated.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
   return axes;
 }
 

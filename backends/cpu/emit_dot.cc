@@ -24,7 +24,8 @@ constexpr int64_t kInnerBlock = 1024;
 
 bool KernelEmitter::is_product_loop(const Stmt& stmt) const {
   if (stmt.carried.size() != 1 || stmt.from || stmt.to) return false;
-  if (program_.axes[stmt.axis].inner.has_value()) return false;
+  const tile::Axis& axis = program_.axes[stmt.axis];
+  if (axis.inner && program_.size_of(*axis.inner) != program_.size_of(axis.extent)) return false;
   for (const Stmt& inside : stmt.body) {
     if (inside.kind != Stmt::let) return false;
   }
@@ -130,9 +131,12 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt) {
   product.lanes = std::max(1, target_.vector_bits / (8 * byte_size(product.memory)));
   // Operands are evaluated for every k at once: what they need is computed before.
   AxisState saved = axes_[product.k];
-  const Dim& depth = program_.axes[product.k].dim;
-  product.depth = dim(depth);
-  axes_[product.k] = {.base = i64(0), .size = product.depth, .single = false};
+  const bool part = program_.axes[product.k].inner.has_value();
+  const Dim depth = part ? most_coordinates(product.k) : program_.axes[product.k].dim;
+  product.depth = part ? saved.size : dim(depth);
+  product.k_base = part ? saved.base : i64(0);
+  axes_[product.k] = {.base = product.k_base, .size = product.depth, .single = false};
+  if (part) axes_[product.k].extent = saved.extent;
   prepare(product.lhs);
   late_randoms_ = &product.rhs_randoms;
   prepare(product.rhs);

@@ -6,13 +6,13 @@ namespace weft::cpu {
 
 using tile::Value;
 
-// The address of a plain load's element where the axis has the given coordinate and k is 0.
+// The address of a plain load's element where the axis has the given coordinate and k its first.
 llvm::Value* KernelEmitter::plain_address(const Product& product, ValueId id, AxisId axis,
                                           llvm::Value* coordinate) {
   const Value& value = program_.values[id];
   llvm::Value* address = nullptr;
   auto at_start = [&] {
-    at_level(product.k, i64(0), 1, [&] {
+    at_level(product.k, product.k_base, 1, [&] {
       address = element_address(buffer_addresses_[value.ref.buffer],
                                 offset(value.ref, nullptr).first, value.dtype);
     });
@@ -32,8 +32,8 @@ llvm::Value* KernelEmitter::clamped(AxisId axis, llvm::Value* local) {
   return ir_.CreateAdd(axes_[axis].base, min64(local, last));
 }
 
-// The rows of lhs that a micro-tile reads: addresses of their elements at k = 0, and the distance
-// to the next k. The sums of rows beyond the last are not used.
+// The rows of lhs that a micro-tile reads: addresses of their elements at the first k, and the
+// distance to the next k. The sums of rows beyond the last are not used.
 KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::Value* first) {
   Streams streams;
   if (product.packed_lhs != nullptr) {
@@ -53,7 +53,7 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
   return streams;
 }
 
-// The columns of rhs: where they are at k = 0, and the distance to the next k.
+// The columns of rhs: where they are at the first k, and the distance to the next k.
 KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first) {
   llvm::Value* panel =
       element_address(product.panels, ir_.CreateMul(first, product.depth), product.memory);

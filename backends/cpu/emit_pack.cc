@@ -31,11 +31,10 @@ std::set<tile::AxisId> KernelEmitter::coordinates_of(ValueId id) const {
 
 // Runs `body` unless the tile that was packed last is the one wanted: programs that differ only in
 // m share a packed rhs.
-void KernelEmitter::unless_packed(ValueId id, AxisId k, const std::function<void()>& body) {
+void KernelEmitter::unless_packed(const Product& product, const std::function<void()>& body) {
   std::vector<std::pair<llvm::AllocaInst*, llvm::Value*>> keys;  // register, what it has to hold
   keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), i64(0));
-  for (AxisId axis : coordinates_of(id)) {
-    if (axis == k) continue;
+  for (AxisId axis : coordinates_of(product.rhs)) {
     keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), axes_[axis].base);
   }
   llvm::Value* stale = ir_.getFalse();
@@ -53,7 +52,7 @@ void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
   const int columns = product.columns();
   Dim width = round_up(most_coordinates(product.n), columns);
   product.panels = new_scratch(width * depth, product.memory, "panels");
-  unless_packed(product.rhs, product.k, [&] {
+  unless_packed(product, [&] {
     for (ValueId id : product.rhs_randoms) fill_random(id, random_axis(id));
     const AxisState& n = axes_[product.n];
     llvm::Value* end = ir_.CreateAdd(n.base, n.size);
@@ -83,7 +82,7 @@ void KernelEmitter::put_in_panel(const Product& product, llvm::Value* value, llv
 
 void KernelEmitter::pack_whole_panel(const Product& product, llvm::Value* first) {
   loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
-    at_level(product.k, k, 1, [&] {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
       for (int v = 0; v < product.vectors; ++v) {
         llvm::Value* column = i64(v * product.lanes);
         at_level(product.n, ir_.CreateAdd(first, column), product.lanes,
@@ -95,7 +94,7 @@ void KernelEmitter::pack_whole_panel(const Product& product, llvm::Value* first)
 
 void KernelEmitter::pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have) {
   loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
-    at_level(product.k, k, 1, [&] {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
       loop(i64(0), have, i64(1), "column", [&](llvm::Value* column) {
         at_level(product.n, ir_.CreateAdd(first, column), 1,
                  [&] { put_in_panel(product, eval(product.rhs), first, k, column); });
@@ -140,7 +139,7 @@ void KernelEmitter::pack_rows(const Product& product, llvm::Value* first) {
   llvm::Value* start = ir_.CreateMul(first, product.depth);
   llvm::Value* row = ir_.CreateAdd(axes_[product.m].base, first);
   loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
-    at_level(product.k, k, 1, [&] {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
       at_level(product.m, row, product.rows, [&] {
         llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
         ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
@@ -167,7 +166,7 @@ void KernelEmitter::pack_row(const Product& product, llvm::Value* local) {
   llvm::Value* rest = ir_.CreateSRem(product.depth, i64(lanes));
   llvm::Value* stop = ir_.CreateSub(product.depth, rest);
   loop(i64(0), stop, i64(lanes), "pack", [&](llvm::Value* k) {
-    at_level(product.k, k, lanes, [&] {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), lanes, [&] {
       llvm::Value* all = eval_lanes(product.lhs);
       for (int i = 0; i < lanes; ++i) {
         llvm::Value* one =
@@ -176,8 +175,9 @@ void KernelEmitter::pack_row(const Product& product, llvm::Value* local) {
       }
     });
   });
-  loop(stop, product.depth, i64(1), "pack.rest",
-       [&](llvm::Value* k) { at_level(product.k, k, 1, [&] { put(eval(product.lhs), k); }); });
+  loop(stop, product.depth, i64(1), "pack.rest", [&](llvm::Value* k) {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] { put(eval(product.lhs), k); });
+  });
 }
 
 }  // namespace weft::cpu

@@ -244,7 +244,7 @@ class KernelEmitter {
 
   // emit_pack.cc
   std::set<AxisId> coordinates_of(ValueId id) const;
-  void unless_packed(ValueId id, AxisId k, const std::function<void()>& body);
+  void unless_packed(const Product& product, const std::function<void()>& body);
   void pack_rhs(Product& product, const Dim& depth);
   void put_in_panel(const Product& product, llvm::Value* value, llvm::Value* first, llvm::Value* k,
                     llvm::Value* column);

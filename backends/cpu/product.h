@@ -17,7 +17,8 @@ struct KernelEmitter::Product {
   DType memory = DType::f32;  // of panels and sums
   int lanes = 1;
   Slot sums = {};
-  llvm::Value* depth = nullptr;
+  llvm::Value* k_base = nullptr;  // first coordinate of k: a program may add up a part of it
+  llvm::Value* depth = nullptr;   // coordinates of k
 
   // A micro-tile: its sums stay in registers while k runs. Lanes go along n, or along k if `inner`:
   // then each sum is a vector that is folded at the end.
