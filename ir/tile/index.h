@@ -22,7 +22,24 @@ struct Program;
 
 // offset + sum of scale * atom.
 struct Index {
-  struct Term;
+  struct Term {
+    enum class Kind : uint8_t {
+      axis,       // the coordinate on `axis_id`
+      base,       // the first coordinate of the tile on `axis_id`
+      end,        // one more than the last coordinate of the tile that exists
+      program,    // number of the grid's program on `axis_id`
+      value,      // an integer tile: a gathered index, checked against the buffer's dim
+      floor_div,  // inner / divisor, rounded down
+      mod,        // inner - divisor * (inner / divisor)
+    };
+    using enum Kind;
+    Kind kind = axis;
+    Dim scale = 1;
+    AxisId axis_id = kNone;
+    ValueId value_id = kNone;
+    std::vector<Index> inner;  // one, for floor_div and mod
+    Dim divisor = 1;
+  };
   Dim offset;
   std::vector<Term> terms;  // sorted by kind, axis, ..; no two alike, no scale of 0
 
@@ -30,24 +47,6 @@ struct Index {
   Index(Dim value) : offset(std::move(value)) {}     // NOLINT: a dim is an index
   Index(int64_t value) : offset(Dim(value)) {}       // NOLINT
   Index(int value) : offset(Dim(int64_t{value})) {}  // NOLINT
-};
-struct Index::Term {
-  enum class Kind : uint8_t {
-    axis,       // the coordinate on `axis_id`
-    base,       // the first coordinate of the tile on `axis_id`
-    end,        // one more than the last coordinate of the tile that exists
-    program,    // number of the grid's program on `axis_id`
-    value,      // an integer tile: a gathered index, checked against the buffer's dim
-    floor_div,  // inner / divisor, rounded down
-    mod,        // inner - divisor * (inner / divisor)
-  };
-  using enum Kind;
-  Kind kind = axis;
-  Dim scale = 1;
-  AxisId axis_id = kNone;
-  ValueId value_id = kNone;
-  std::vector<Index> inner;  // one, for floor_div and mod
-  Dim divisor = 1;
 };
 
 // A total order; terms first by what they are of, then by scale.
