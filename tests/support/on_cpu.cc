@@ -9,7 +9,7 @@
 namespace weft {
 
 const std::vector<std::string>& cpu_targets() {
-  static const std::vector<std::string> targets = [] {
+  static const std::vector<std::string> kTargets = [] {
     std::vector<std::string> found = {"native", "generic"};
     for (const char* name : {"avx2", "avx512"}) {
       CompileRequest request;
@@ -18,7 +18,7 @@ const std::vector<std::string>& cpu_targets() {
     }
     return found;
   }();
-  return targets;
+  return kTargets;
 }
 
 bool same_bits(const TensorMap& a, const TensorMap& b) {
