@@ -75,7 +75,7 @@ std::vector<std::vector<TaskId>> successors(const GraphWork& work) {
   add_overwrites(work, edges);
   for (std::vector<TaskId>& list : edges) {
     std::ranges::sort(list);
-    list.erase(std::ranges::unique(list).begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   return edges;
 }
@@ -111,7 +111,7 @@ class ArenaModel {
       for (const Access& access : task.operands) roots.push_back(work.home_of(access.slot).root);
       for (SlotId slot : task.results) roots.push_back(work.home_of(slot).root);
       std::ranges::sort(roots);
-      roots.erase(std::ranges::unique(roots).begin(), roots.end());
+      roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
       int64_t own = 0;
       for (SlotId slot : task.workspaces) own += bytes_[slot];
       for (const Task& inner : task.body) own += inner_bytes(inner);
