@@ -120,17 +120,17 @@ bool arrange_recomputed(Module& module, Graph& graph) {
 }  // namespace
 
 std::span<const Rule> arrange_rules() {
-  static const std::vector<Op> reductions = {Op::sum, Op::max, Op::min,   Op::prod,
-                                             Op::any, Op::all, Op::argmax};
-  static const std::vector<Rule> rules = {
+  static const std::vector<Op> kReductions = {Op::sum, Op::max, Op::min,   Op::prod,
+                                              Op::any, Op::all, Op::argmax};
+  static const std::vector<Rule> kRules = {
       {"transpose-matmul", transpose(matmul().as(t)), transpose_factors},
       {"add-scatter", add(x, scatter_add(lit(0), y, z).as(t)), scatter_into, kRounding,
        "x is added first"},
       {"take-first", take_along_axis(x, y), take_first},
-      {"reduce-last", any_of(reductions, {x}), reduce_last, kRounding,
+      {"reduce-last", any_of(kReductions, {x}), reduce_last, kRounding,
        "elements keep their order along each axis, not across several"},
   };
-  return rules;
+  return kRules;
 }
 
 Result<bool> arrange(Module& module, const PassOptions& options) {
