@@ -42,7 +42,7 @@ std::vector<Edit> myers(const Lines& a, const Lines& b) {
   int m = static_cast<int>(b.size());
   int limit = std::min(n + m, kMaxEdits);
   std::vector<std::vector<int>> frontiers;
-  std::vector<int> x_at(static_cast<size_t>(2 * limit + 3), 0);
+  std::vector<int> x_at(2 * static_cast<size_t>(limit) + 3, 0);
   auto at = [&](std::vector<int>& v, int k) -> int& {
     return v[static_cast<size_t>(int64_t{k} + limit + 1)];
   };
