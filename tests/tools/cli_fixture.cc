@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ir/support/check.h"
 #include "test_paths.h"
 
 namespace weft {
@@ -41,6 +42,7 @@ Outcome CliTest::weft(const std::string& arguments) const {
                         path(".out") + "' 2>'" + path(".err") + "' </dev/null";
   auto start = std::chrono::steady_clock::now();
   pid_t child = ::fork();
+  WEFT_CHECK(child >= 0, "cannot start a process");
   if (child == 0) {
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
@@ -57,10 +59,11 @@ Outcome CliTest::weft(const std::string& arguments) const {
   return outcome;
 }
 
-std::string CliTest::on_terminal(const std::string& arguments, const std::string& awaited,
-                                 int seconds) const {
+std::optional<std::string> CliTest::on_terminal(const std::string& arguments,
+                                                const std::string& awaited, int seconds) const {
   int terminal = -1;
   pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child < 0) return {};  // to kill -1 would be to kill every process
   if (child == 0) {
     std::string command = "cd '" + folder_ + "' && exec '" WEFT_BINARY "' " + arguments;
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace weft {
@@ -30,9 +31,9 @@ class CliTest : public ::testing::Test {
   Outcome weft(const std::string& arguments) const;
 
   // What the command writes to a terminal, until `awaited` is among it or the seconds are over;
-  // then the command is stopped.
-  std::string on_terminal(const std::string& arguments, const std::string& awaited,
-                          int seconds) const;
+  // then the command is stopped. Nothing where the system has no terminal to give.
+  std::optional<std::string> on_terminal(const std::string& arguments, const std::string& awaited,
+                                         int seconds) const;
 
   std::string folder_;
 };

@@ -89,10 +89,11 @@ TEST_F(CliTest, ComparesShapesBeforeItReads) {
 // On a terminal, after two seconds, so that nobody thinks it hangs.
 TEST_F(CliTest, LongRunsShowProgressOnATerminal) {
   write("ffn.weft", kFfn);
-  std::string told =
+  std::optional<std::string> told =
       on_terminal("run ffn.weft --device oracle --random-inputs --repeat 1000000", "node ", 20);
-  EXPECT_THAT(told, HasSubstr("node "));
-  EXPECT_THAT(told, HasSubstr(" of 7: "));
+  if (!told) GTEST_SKIP() << "no pseudo-terminal here: /dev/pts is not mounted";
+  EXPECT_THAT(*told, HasSubstr("node "));
+  EXPECT_THAT(*told, HasSubstr(" of 7: "));
 }
 
 TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {
