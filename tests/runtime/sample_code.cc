@@ -63,14 +63,14 @@ SAMPLE_KERNEL void sample_lookup(void* const* buffers, const int64_t* args, int6
   }
 }
 
-extern "C" const std::byte __start_weft_sample_code[];
-extern "C" const std::byte __stop_weft_sample_code[];
+// The linker's names for the bounds of a section.
+extern const std::byte kSampleCodeStart[] asm("__start_weft_sample_code");
+extern const std::byte kSampleCodeStop[] asm("__stop_weft_sample_code");
 
-std::vector<std::byte> sample_code() { return {__start_weft_sample_code, __stop_weft_sample_code}; }
+std::vector<std::byte> sample_code() { return {kSampleCodeStart, kSampleCodeStop}; }
 
 uint64_t sample_entry(KernelFn function) {
-  return static_cast<uint64_t>(reinterpret_cast<const std::byte*>(function) -
-                               __start_weft_sample_code);
+  return static_cast<uint64_t>(reinterpret_cast<const std::byte*>(function) - kSampleCodeStart);
 }
 
 }  // namespace weft

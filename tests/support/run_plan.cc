@@ -38,7 +38,7 @@ void set_from_bytes(Tensor& tensor, int64_t i, const std::vector<std::byte>& dat
     case DType::f32: tensor.reals[k] = static_cast<double>(element<float>(data, i)); break;
     case DType::f16: tensor.reals[k] = from_f16_bits(element<uint16_t>(data, i)); break;
     case DType::bf16: tensor.reals[k] = from_bf16_bits(element<uint16_t>(data, i)); break;
-    case DType::i8: tensor.integers[k] = element<int8_t>(data, i); break;
+    case DType::i8: tensor.integers[k] = element<int8_t>(data, i); break;  // NOLINT: a number
     case DType::u8: tensor.integers[k] = element<uint8_t>(data, i); break;
     case DType::i32: tensor.integers[k] = element<int32_t>(data, i); break;
     case DType::u32: tensor.integers[k] = element<uint32_t>(data, i); break;
