@@ -15,7 +15,8 @@ constexpr size_t kMaxProducts = 4;  // in a sum: all operands of all products ar
 
 // What a value has to do with the products.
 struct Role {
-  enum Kind : uint8_t { before, result, moved, column };
+  enum class Kind : uint8_t { before, result, moved, column };
+  using enum Kind;
   Kind kind = before;
   std::set<uint32_t> products;  // that it depends on
 };
