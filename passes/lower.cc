@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/lower.h"
 
+#include <algorithm>
+
 #include "ir/support/check.h"
 #include "ir/tile/expand.h"
 #include "passes/lower_kinds.h"
@@ -50,6 +52,24 @@ void append(LoweredRegion& region, const lowering::Traced& traced) {
   }
 }
 
+bool is_read_in(const Graph& graph, Value value) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return std::ranges::find(node.operands, value) != node.operands.end();
+  });
+}
+
+// What only the user gets is not read again by any kernel.
+void stream_outputs(const Graph& graph, uint32_t node, LoweredRegion& region) {
+  using Bound = LoweredRegion::Bound;
+  for (size_t i = 0; i < region.programs.size(); ++i) {
+    for (tile::Stmt& stmt : region.programs[i].body) {
+      if (stmt.kind != tile::Stmt::store) continue;
+      const Bound& bound = region.buffers[i][stmt.ref.buffer];
+      stmt.stream = bound.kind == Bound::result && !is_read_in(graph, {node, bound.index});
+    }
+  }
+}
+
 }  // namespace
 
 Result<LoweredRegion> lower_region(const Module& module, const Graph& graph, uint32_t node,
@@ -69,6 +89,7 @@ Result<LoweredRegion> lower_region(const Module& module, const Graph& graph, uin
   LoweredRegion result;
   result.copy_program = traced.copy_program;
   for (const lowering::Traced& program : traced.programs) append(result, program);
+  stream_outputs(graph, node, result);
   return result;
 }
 

@@ -56,6 +56,7 @@ Kernel KernelEmitter::emit(const std::string& symbol) {
   find_checked_values();
   find_kept_values();
   emit_grid();
+  finish_streams();
   ir_.CreateRetVoid();
   kernel_.scratch_bytes = scratch_bytes_;
   return kernel_;

@@ -227,7 +227,11 @@ void KernelEmitter::emit_body(const Nest& nest, int lanes, size_t part) {
                                : load_where(dtype, buffer, at, where, number(dtype, 0, 0));
         all = emit_map(Op::add, {splat(old, lanes), all}, dtype, dtype);
       }
-      store_at(dtype, buffer, at, all, where);
+      if (where == nullptr && may_stream(*sink.stmt, lanes)) {
+        stream_at(*sink.stmt, at, all);
+      } else {
+        store_at(dtype, buffer, at, all, where);
+      }
     }
   }
 }

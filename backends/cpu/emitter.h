@@ -145,6 +145,10 @@ class KernelEmitter {
                           llvm::Value* fill);
   void store_at(DType dtype, llvm::Value* buffer, const Lane& at, llvm::Value* value,
                 llvm::Value* where);
+  bool may_stream(const tile::Stmt& stmt, int lanes) const;
+  void stream_at(const tile::Stmt& stmt, const Lane& at, llvm::Value* value);
+  llvm::Value* worth_streaming(tile::BufferId buffer);
+  void finish_streams();
   llvm::Value* element_address(llvm::Value* buffer, llvm::Value* offset, DType dtype);
   llvm::Align alignment(DType dtype);
 
@@ -292,6 +296,7 @@ class KernelEmitter {
   std::map<Dim, llvm::Value*> dims_;
   std::vector<llvm::Value*> buffer_addresses_;
   Dim scratch_bytes_;
+  std::map<tile::BufferId, llvm::Value*> streams_;  // whether stores go past the caches
   llvm::Value* nowhere_ = nullptr;  // a place to read from when there is nothing to read
 
   std::vector<AxisState> axes_;

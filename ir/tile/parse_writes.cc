@@ -37,6 +37,10 @@ bool KernelParser::write(Block& into, Stmt::Kind kind) {
   std::optional<ValueId> value = written_value(made.ref);
   if (!value) return false;
   made.value = *value;
+  if (kind == Stmt::store && in_.take_if("{")) {
+    if (!in_.expect("stream") || !in_.expect("}")) return false;
+    made.stream = true;
+  }
   if (kind == Stmt::scatter) {
     if (!in_.expect("order")) return false;
     std::optional<AxisId> axis = axis_name();

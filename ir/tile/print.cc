@@ -175,7 +175,8 @@ class Printer {
         return line(depth, names_.values[stmt.value] + " = " + definition(stmt.value, kSum) +
                                " : " + type(program_.values[stmt.value]));
       case Stmt::store:
-        return line(depth, "store " + ref(stmt.ref) + where + ", " + bare(stmt.value));
+        return line(depth, "store " + ref(stmt.ref) + where + ", " + bare(stmt.value) +
+                               (stmt.stream ? " {stream}" : ""));
       case Stmt::update:
         return line(depth, "update " + ref(stmt.ref) + where + " += " + bare(stmt.value));
       case Stmt::accumulate:

@@ -130,6 +130,7 @@ struct Stmt {
   Ref ref = {};
   AxisId axis = kNone;
   bool adds = true;                // scatter: += or =
+  bool stream = false;             // store: nothing reads it again soon, so caches need not keep it
   Reduce reduction = Reduce::add;  // accumulate; not argmax
   // Of a loop: the range of coordinates, clamped to the dim, `from` down to a tile; and one each
   // per carried value.
