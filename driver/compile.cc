@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "driver/cache_folder.h"
 #include "passes/plan.h"
 #include "runtime/cpu/facts.h"
 
@@ -104,9 +105,12 @@ Result<Compiled> compile([[maybe_unused]] Module module, const CompileRequest& r
   Stopwatch code;
   Compiled compiled;
   WEFT_TRY(cpu::CompiledPrograms programs,
-           cpu::compile_programs(planned.plan.programs, target,
-                                 {request.bounds_checks, request.keep_text}));
+           cpu::compile_programs(
+               planned.plan.programs, target,
+               {request.bounds_checks, request.keep_text, kernel_folder(request.cache_folder)}));
   compiled.texts = std::move(programs.texts);
+  compiled.cached_kernels = programs.cached;
+  compiled.cache_problem = std::move(programs.cache_problem);
   compiled.executable = make_executable(planned.module, planned.plan, target, std::move(programs));
   compiled.code_ms = code.milliseconds();
   compiled.programs = std::move(planned.plan.programs);

@@ -15,9 +15,10 @@ namespace weft {
 struct CompileRequest {
   std::string device = "cpu";
   std::string target_cpu = "native";
-  bool other_machine = false;  // the code may be for a processor that this machine does not have
-  bool bounds_checks = false;  // in generated code
-  bool keep_text = false;      // of kernels, for dumps
+  bool other_machine = false;     // the code may be for a processor that this machine does not have
+  bool bounds_checks = false;     // in generated code
+  bool keep_text = false;         // of kernels, for dumps
+  std::string cache_folder = {};  // driver/cache_folder.h; empty: nothing is kept
   PipelineOptions pipeline = {};
 };
 
@@ -39,6 +40,8 @@ struct Compiled {
   double passes_ms = 0;
   double plan_ms = 0;
   double code_ms = 0;
+  size_t cached_kernels = 0;  // so many came from the cache
+  std::string cache_problem;  // why the cache was not used, or not filled
 
   double total_ms() const { return passes_ms + plan_ms + code_ms; }
 };

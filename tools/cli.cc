@@ -139,6 +139,10 @@ void note(const Common& common, const std::string& message) {
   if (!common.quiet) std::fprintf(stderr, "note: %s\n", message.c_str());
 }
 
+void note_cache_problem(const Common& common, const std::string& problem) {
+  if (common.verbose && !problem.empty()) note(common, "kernels are not kept: " + problem);
+}
+
 Status put(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return error({}, "cannot write to standard output: ", std::strerror(errno));

@@ -74,6 +74,8 @@ void install_reproducer(int argc, char** argv);
 
 // Messages go to stderr, and not at all with -q.
 void note(const Common& common, const std::string& message);
+// Only with -v: a cache that does not work costs time, nothing else.
+void note_cache_problem(const Common& common, const std::string& problem);
 // Results go to stdout. A failed write (a full disk) is an error.
 Status put(const std::string& text);
 Status put_json(const nlohmann::json& object);

@@ -5,8 +5,11 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <atomic>
+#include <numeric>
 #include <thread>
 
+#include "backends/cpu/code_cache.h"
 #include "backends/cpu/codegen.h"
 #include "backends/cpu/emitter.h"
 #include "ir/tile/text.h"
@@ -14,81 +17,108 @@
 namespace weft::cpu {
 namespace {
 
-// Functions of one LLVM module start where the code of another one may end.
+// Functions of one program start where the code of another one may end.
 constexpr size_t kCodeAlignment = 64;
 
-std::string symbol_of(size_t program) { return "kernel_" + std::to_string(program); }
+constexpr const char* kSymbol = "kernel";
 
-// Programs that are compiled together, on one thread.
-struct Shard {
-  std::vector<size_t> programs;
-  std::vector<Kernel> kernels;  // of `programs`; entries count from the start of the shard's code
-  std::vector<KernelText> texts;
-  std::vector<std::byte> code;
+// What came of one program.
+struct Outcome {
+  ProgramCode compiled;
+  KernelText text;
+  bool cached = false;
   Status status = ok();
+  Status kept = ok();
 };
 
-void compile_shard(const std::vector<tile::Program>& programs, const CpuTarget& target,
-                   const CompileOptions& options, Shard& shard) {
+Status compile_program(const tile::Program& program, const CpuTarget& target,
+                       const CompileOptions& options, Outcome& outcome) {
   llvm::LLVMContext context;
   llvm::Module module("weft", context);
-  for (size_t number : shard.programs) {
-    KernelEmitter emitter(module, programs[number], target, options);
-    shard.kernels.push_back(emitter.emit(symbol_of(number)));
-  }
+  outcome.compiled.kernel = KernelEmitter(module, program, target, options).emit(kSymbol);
   CodegenOptions codegen{.assembly = options.keep_text, .llvm_ir = options.keep_text};
-  Result<CompiledCode> compiled = compile_module(module, target, codegen);
-  if (!compiled) {
-    shard.status = std::move(compiled).take_error();
-    return;
+  WEFT_TRY(CompiledCode code, compile_module(module, target, codegen));
+  outcome.compiled.kernel.entry = code.entries.at(kSymbol);
+  outcome.compiled.code = std::move(code.code);
+  if (options.keep_text) {
+    outcome.text = {program.name, tile::print(program), std::move(code.llvm_ir),
+                    std::move(code.assembly)};
   }
-  for (size_t i = 0; i < shard.programs.size(); ++i) {
-    shard.kernels[i].entry = compiled->entries.at(symbol_of(shard.programs[i]));
-    if (!options.keep_text) continue;
-    const tile::Program& program = programs[shard.programs[i]];
-    shard.texts.push_back(
-        {program.name, tile::print(program), compiled->llvm_ir, compiled->assembly});
-  }
-  shard.code = std::move(compiled->code);
+  return ok();
 }
 
-// One shard per thread; with texts, one per program, so that a text shows one kernel.
-std::vector<Shard> make_shards(size_t programs, size_t threads, bool keep_text) {
-  std::vector<Shard> shards(keep_text ? programs : std::min(programs, threads));
-  for (size_t i = 0; i < programs; ++i) shards[i % shards.size()].programs.push_back(i);
-  return shards;
+void find_or_compile(const tile::Program& program, const CpuTarget& target,
+                     const CompileOptions& options, const CodeCache* cache, Outcome& outcome) {
+  const std::string key = cache != nullptr ? cache->key_of(program) : "";
+  if (cache != nullptr) {
+    if (std::optional<ProgramCode> found = cache->find(key)) {
+      outcome.compiled = std::move(*found);
+      outcome.cached = true;
+      return;
+    }
+  }
+  outcome.status = compile_program(program, target, options, outcome);
+  if (cache != nullptr && outcome.status.ok()) outcome.kept = cache->keep(key, outcome.compiled);
+}
+
+// The largest programs first, so that no thread is left with one when the others are done.
+std::vector<size_t> order_of(const std::vector<tile::Program>& programs) {
+  std::vector<size_t> order(programs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return programs[a].values.size() > programs[b].values.size();
+  });
+  return order;
+}
+
+std::vector<Outcome> compile_all(const std::vector<tile::Program>& programs,
+                                 const CpuTarget& target, const CompileOptions& options,
+                                 const CodeCache* cache) {
+  std::vector<Outcome> outcomes(programs.size());
+  const std::vector<size_t> order = order_of(programs);
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < order.size(); i = next++) {
+      find_or_compile(programs[order[i]], target, options, cache, outcomes[order[i]]);
+    }
+  };
+  size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> workers;
+  for (size_t i = 1; i < std::min(threads, programs.size()); ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  return outcomes;
+}
+
+Result<CompiledPrograms> join(std::vector<Outcome> outcomes, bool keep_text) {
+  CompiledPrograms result;
+  for (Outcome& outcome : outcomes) {
+    WEFT_TRY_STATUS(std::move(outcome.status));
+    std::vector<std::byte>& code = outcome.compiled.code;
+    size_t start = (result.code.size() + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment;
+    result.code.resize(start);
+    result.code.insert(result.code.end(), code.begin(), code.end());
+    result.kernels.push_back(std::move(outcome.compiled.kernel));
+    result.kernels.back().entry += start;
+    if (keep_text) result.texts.push_back(std::move(outcome.text));
+    result.cached += outcome.cached ? 1 : 0;
+    if (!outcome.kept.ok()) result.cache_problem = outcome.kept.diagnostics()[0].message;
+  }
+  return result;
 }
 
 }  // namespace
 
 Result<CompiledPrograms> compile_programs(const std::vector<tile::Program>& programs,
                                           const CpuTarget& target, const CompileOptions& options) {
-  size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<Shard> shards = make_shards(programs.size(), threads, options.keep_text);
-  std::vector<std::thread> workers;
-  for (size_t worker = 0; worker < threads; ++worker) {
-    workers.emplace_back([&, worker] {
-      for (size_t i = worker; i < shards.size(); i += threads) {
-        compile_shard(programs, target, options, shards[i]);
-      }
-    });
+  if (options.cache_folder.empty() || options.keep_text) {
+    return join(compile_all(programs, target, options, nullptr), options.keep_text);
   }
-  for (std::thread& worker : workers) worker.join();
-
-  CompiledPrograms result;
-  result.kernels.resize(programs.size());
-  result.texts.resize(options.keep_text ? programs.size() : 0);
-  for (Shard& shard : shards) {
-    WEFT_TRY_STATUS(std::move(shard.status));
-    size_t start = (result.code.size() + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment;
-    result.code.resize(start);
-    result.code.insert(result.code.end(), shard.code.begin(), shard.code.end());
-    for (size_t i = 0; i < shard.programs.size(); ++i) {
-      shard.kernels[i].entry += start;
-      result.kernels[shard.programs[i]] = std::move(shard.kernels[i]);
-      if (options.keep_text) result.texts[shard.programs[i]] = std::move(shard.texts[i]);
-    }
-  }
+  Result<CodeCache> cache = CodeCache::open(options.cache_folder, target, options.bounds_checks);
+  const CodeCache* open = cache.ok() ? &*cache : nullptr;
+  WEFT_TRY(CompiledPrograms result, join(compile_all(programs, target, options, open), false));
+  if (!cache.ok()) result.cache_problem = cache.diagnostics()[0].message;
+  if (cache.ok() && result.cached < programs.size()) cache->trim();
   return result;
 }
 

@@ -17,6 +17,9 @@ struct CompileOptions {
   bool bounds_checks =
       false;               // every access of generated code is checked against its buffer's dims
   bool keep_text = false;  // fill in `texts`
+  // Where code is kept from one process to the next (code_cache.h). Empty: nowhere. Not used with
+  // keep_text, since LLVM has to say something then.
+  std::string cache_folder = {};
 };
 
 // What the compiler saw and made of one program, for dumps.
@@ -31,6 +34,8 @@ struct CompiledPrograms {
   std::vector<std::byte> code;
   std::vector<Kernel> kernels;  // one per program, in order
   std::vector<KernelText> texts;
+  size_t cached = 0;          // so many of the kernels came from the cache
+  std::string cache_problem;  // why the cache was not used, or not filled
 };
 
 // Compiles programs without `accumulate` statements (ir/tile/expand.h has made them into two).

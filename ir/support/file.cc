@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "ir/support/descriptor.h"
+
 namespace weft {
 namespace {
 
@@ -19,34 +21,6 @@ Error fail(const std::string& path, const std::string& what) {
 }
 
 std::string reason() { return std::strerror(errno); }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  bool close() {
-    int fd = fd_;
-    fd_ = -1;
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 // mkstemp makes private files; the finished one gets what the user's umask asks for.
 mode_t default_mode() {
@@ -90,16 +64,8 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
   if (size > limit) {
     return fail(path, cat("file of ", size, " bytes is larger than the limit of ", limit));
   }
-  std::string bytes(size, '\0');
-  size_t done = 0;
-  while (done < size) {
-    ssize_t got = ::read(file.get(), bytes.data() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(path, "cannot read: " + reason());
-    if (got == 0) break;  // shrank while it was read
-    done += static_cast<size_t>(got);
-  }
-  bytes.resize(done);
+  std::string bytes;
+  if (!read_all(file.get(), size, bytes)) return fail(path, "cannot read: " + reason());
   return bytes;
 }
 

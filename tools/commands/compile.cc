@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
+#include "driver/cache_folder.h"
 #include "driver/explain.h"
 #include "driver/model_file.h"
 #include "ir/support/file.h"
@@ -76,6 +77,7 @@ Status report_json(const Compiled& compiled, const std::vector<GraphReport>& gra
                    {"device", compiled.executable.device},
                    {"target_cpu", compiled.executable.target_cpu},
                    {"kernels", compiled.programs.size()},
+                   {"cached_kernels", compiled.cached_kernels},
                    {"code_bytes", compiled.executable.code.size()},
                    {"bytes", bytes},
                    {"flops", flops},
@@ -100,9 +102,10 @@ Status report_text(const Compiled& compiled, const std::vector<GraphReport>& gra
     text += line;
   }
   char line[160];
-  std::snprintf(line, sizeof line, "%-18s %9.2f ms\n%-18s %9.2f ms  %zu kernels, %s bytes\n",
+  std::snprintf(line, sizeof line,
+                "%-18s %9.2f ms\n%-18s %9.2f ms  %zu kernels (%zu from the cache), %s bytes\n",
                 "lower and plan", compiled.plan_ms, "code", compiled.code_ms,
-                compiled.programs.size(),
+                compiled.programs.size(), compiled.cached_kernels,
                 with_commas(static_cast<int64_t>(compiled.executable.code.size())).c_str());
   text += line;
   for (const GraphReport& graph : graphs) {
@@ -148,6 +151,7 @@ Status run(const Options& options, const Common& common) {
   request.other_machine = true;
   request.bounds_checks = options.bounds_checks;
   request.keep_text = !options.dump_dir.empty();
+  request.cache_folder = user_cache_folder();
   request.pipeline.skip = options.skip;
   request.pipeline.pass.fast_math = options.fast_math;
   if (!options.dump_dir.empty()) {
@@ -157,6 +161,7 @@ Status run(const Options& options, const Common& common) {
     };
   }
   WEFT_TRY(Compiled compiled, compile_or_plan(module, request, common));
+  note_cache_problem(common, compiled.cache_problem);
   if (!options.dump_dir.empty()) {
     WEFT_TRY_STATUS(dump_kernels(options.dump_dir + "/kernels", compiled));
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/profile.h"
 
+#include "driver/cache_folder.h"
 #include "driver/devices.h"
 #include "driver/model_file.h"
 #include "tools/cli.h"
@@ -93,6 +94,7 @@ Status run(const Options& options, const Common& common) {
   }
   ProfileOptions profiling;
   profiling.request.target_cpu = common.target_cpu;
+  profiling.request.cache_folder = user_cache_folder();
   profiling.threads = common.threads;
   profiling.runs = options.runs;
   profiling.seed = common.seed;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
+#include "driver/cache_folder.h"
 #include "driver/compile.h"
 #include "driver/devices.h"
 #include "driver/execute.h"
@@ -129,7 +130,9 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   CompileRequest request;
   request.target_cpu = common.target_cpu;
   request.bounds_checks = options.bounds_checks;
+  request.cache_folder = user_cache_folder();
   WEFT_TRY(Compiled compiled, compile(std::move(module), request));
+  note_cache_problem(common, compiled.cache_problem);
   outcome.compile_ms = compiled.total_ms();
   return LoadedExecutable::load(std::move(compiled.executable));
 }

@@ -1,5 +1,6 @@
 // weft verify: the oracle before and after every pass, then every kernel against the oracle.
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/cache_folder.h"
 #include "driver/model_file.h"
 #include "driver/verify_device.h"
 #include "passes/verify_passes.h"
@@ -66,6 +67,7 @@ Status run(const Options& options, const Common& common) {
     CompileRequest request;
     request.target_cpu = common.target_cpu;
     request.bounds_checks = true;
+    request.cache_folder = user_cache_folder();
     request.pipeline.pass.fast_math = options.fast_math;
     const DeviceVerifyOptions on_device = {verify, request, common.threads};
     WEFT_TRY(device, verify_device(module, on_device));
