@@ -98,6 +98,14 @@ std::optional<std::string> Dim::as_symbol() const {
 bool Dim::overflowed() const { return poly_ != nullptr && poly_->overflow; }
 
 Dim operator+(const Dim& a, const Dim& b) {
+  // Most dims are numbers: passes would spend a tenth of their time on sums and products of them.
+  int64_t number = 0;
+  if (a.is_constant(0)) return b;
+  if (b.is_constant(0)) return a;
+  if (a.is_constant() && b.is_constant() &&
+      !__builtin_add_overflow(a.constant_, b.constant_, &number)) {
+    return number;
+  }
   Dim::Poly left = a.poly();
   Dim::Poly right = b.poly();
   Dim::Poly sum;
@@ -125,8 +133,15 @@ Dim operator+(const Dim& a, const Dim& b) {
 }
 
 Dim operator*(const Dim& a, const Dim& b) {
-  Dim::Poly left = a.poly();
-  Dim::Poly right = b.poly();
+  int64_t number = 0;
+  if (a.is_constant(1)) return b;
+  if (b.is_constant(1)) return a;
+  if (a.is_constant() && b.is_constant() &&
+      !__builtin_mul_overflow(a.constant_, b.constant_, &number)) {
+    return number;
+  }
+  const Dim::Poly left = a.poly();
+  const Dim::Poly right = b.poly();
   Dim::Poly poison;
   poison.overflow = true;
   if (left.overflow || right.overflow || left.terms.size() * right.terms.size() > kMaxTerms) {
@@ -160,6 +175,7 @@ std::strong_ordering operator<=>(const Dim& a, const Dim& b) {
       b.poly_->overflow) {  // an overflowed dim equals nothing, itself included
     return std::strong_ordering::less;
   }
+  if (a.poly_ == b.poly_) return std::strong_ordering::equal;
   return std::lexicographical_compare_three_way(
       a.poly_->terms.begin(), a.poly_->terms.end(), b.poly_->terms.begin(), b.poly_->terms.end(),
       [](const Dim::Term& x, const Dim::Term& y) {
