@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "driver/bench/measure.h"
 #include "driver/execute.h"
 #include "ir/support/file.h"
+#include "ir/text/text.h"
 #include "runtime/executable_file.h"
 
 namespace weft {
@@ -22,8 +24,9 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(passed).count();
 }
 
-// Runs the binary, silent; fails if it does.
-Result<double> time_process(const std::string& binary, const std::vector<std::string>& arguments) {
+// Runs the binary with a cache folder, or an empty one for none, silent; fails if it does.
+Result<double> time_process(const std::string& binary, const std::string& cache_folder,
+                            const std::vector<std::string>& arguments) {
   auto start = std::chrono::steady_clock::now();
   pid_t child = ::fork();
   if (child < 0) return error({}, "cannot start ", binary);
@@ -32,6 +35,7 @@ Result<double> time_process(const std::string& binary, const std::vector<std::st
     for (const std::string& argument : arguments)
       argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
+    ::setenv("WEFT_CACHE_DIR", cache_folder.c_str(), 1);
     if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(127);
     ::execv(binary.c_str(), argv.data());
     ::_exit(127);
@@ -49,11 +53,31 @@ Result<BenchModel> train_tiny() {
   return error({}, "there is no case train_tiny");
 }
 
-Status measure_train_tiny(const BenchRequest& request, const std::string& file,
+// Fills the cache, in this process and, for the build of the binary, in another one.
+Status measure_cached(const BenchModel& model, CompileRequest request, const std::string& binary,
+                      const std::string& folder, int repeat, StartupResult& result) {
+  std::string file = folder + "/train_tiny.weft";
+  request.cache_folder = folder + "/cache";
+  for (int i = 0; i < 2; ++i) {
+    WEFT_TRY(Compiled compiled, compile(model.module, request));
+    result.passes_ms = compiled.passes_ms;
+    result.plan_ms = compiled.plan_ms;
+    result.code_ms = compiled.code_ms;
+  }
+  WEFT_TRY_STATUS(write_file(file, print(model.module)));
+  const std::vector<std::string> arguments = {"compile", file, "-q", "--target-cpu",
+                                              request.target_cpu};
+  WEFT_TRY([[maybe_unused]] double ignored, time_process(binary, request.cache_folder, arguments));
+  for (int i = 0; i < repeat; ++i) {
+    WEFT_TRY(double cached, time_process(binary, request.cache_folder, arguments));
+    result.cached_compile_ms.push_back(cached);
+  }
+  return ok();
+}
+
+Status measure_train_tiny(const BenchModel& model, const BenchRequest& request,
+                          const CompileRequest& compile_request, const std::string& file,
                           StartupResult& result) {
-  WEFT_TRY(BenchModel model, train_tiny());
-  CompileRequest compile_request;
-  compile_request.target_cpu = request.target_cpu;
   WEFT_TRY(Compiled compiled, compile(model.module, compile_request));
   result.cold_compile_ms = compiled.total_ms();
   WEFT_TRY_STATUS(save_executable(file, compiled.executable));
@@ -83,16 +107,25 @@ Result<StartupResult> measure_startup(const BenchRequest& request, const std::st
   StartupResult result;
   std::string text = folder + "/matmul.weft";
   std::string compiled = folder + "/matmul.weftx";
+  std::string cache = folder + "/cache";
   WEFT_TRY_STATUS(write_file(text, kMatmul));
   WEFT_TRY([[maybe_unused]] double ignored,
-           time_process(binary, {"compile", text, "-o", compiled, "-q"}));
-  for (int i = 0; i < std::min(request.repeat, 5); ++i) {
-    WEFT_TRY(double run, time_process(binary, {"run", text, "--random-inputs", "-q"}));
+           time_process(binary, cache, {"compile", text, "-o", compiled, "-q"}));
+  int repeat = std::min(request.repeat, 5);
+  for (int i = 0; i < repeat; ++i) {
+    WEFT_TRY(double run, time_process(binary, "", {"run", text, "--random-inputs", "-q"}));
     result.run_ms.push_back(run);
-    WEFT_TRY(double loaded, time_process(binary, {"run", compiled, "--random-inputs", "-q"}));
+    WEFT_TRY(double cached, time_process(binary, cache, {"run", text, "--random-inputs", "-q"}));
+    result.cached_ms.push_back(cached);
+    WEFT_TRY(double loaded, time_process(binary, "", {"run", compiled, "--random-inputs", "-q"}));
     result.loaded_ms.push_back(loaded);
   }
-  WEFT_TRY_STATUS(measure_train_tiny(request, folder + "/train_tiny.weftx", result));
+  WEFT_TRY(BenchModel model, train_tiny());
+  CompileRequest compile_request;
+  compile_request.target_cpu = request.target_cpu;
+  WEFT_TRY_STATUS(
+      measure_train_tiny(model, request, compile_request, folder + "/train_tiny.weftx", result));
+  WEFT_TRY_STATUS(measure_cached(model, compile_request, binary, folder, repeat, result));
   return result;
 }
 

@@ -28,6 +28,7 @@ std::string slurp(const std::string& path) {
 void CliTest::SetUp() {
   folder_ = ::testing::TempDir() + "weft_cli_" + std::to_string(::getpid());
   std::filesystem::create_directories(folder_);
+  ::setenv("WEFT_CACHE_DIR", "", 1);  // not the user's
 }
 
 void CliTest::TearDown() { std::filesystem::remove_all(folder_); }
