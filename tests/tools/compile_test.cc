@@ -101,6 +101,23 @@ TEST_F(CliTest, ACompiledFileRuns) {
   }
 }
 
+TEST_F(CliTest, KernelsComeFromTheCache) {
+  write("ffn.weft", kFfn);
+  auto compiled = [&] { return nlohmann::json::parse(weft("compile ffn.weft --json").out); };
+  EXPECT_EQ(compiled()["cached_kernels"], 0);
+  EXPECT_EQ(compiled()["cached_kernels"], 0) << "an empty variable: no cache";
+  ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);
+  EXPECT_EQ(compiled()["cached_kernels"], 0);
+  EXPECT_EQ(compiled()["cached_kernels"], compiled()["kernels"]);
+  EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3 --output-dir cached").code, 0);
+  // A folder that cannot be: silent, but for -v.
+  ::setenv("WEFT_CACHE_DIR", path("ffn.weft").c_str(), 1);
+  EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3 --output-dir compiled").err, "");
+  EXPECT_NE(slurp(path("cached/y.npy")), "");
+  EXPECT_EQ(slurp(path("cached/y.npy")), slurp(path("compiled/y.npy")));
+  EXPECT_THAT(weft("compile ffn.weft -v").err, HasSubstr("note: kernels are not kept: "));
+}
+
 TEST_F(CliTest, VerifyTriesEveryKernel) {
   write("ffn.weft", kFfn);
   ASSERT_EQ(weft("grad ffn.weft --loss loss --optimizer adam -o train.weft").code, 0);
