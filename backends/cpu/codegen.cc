@@ -11,20 +11,31 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#if LLVM_VERSION_MAJOR < 17
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#endif
 
 #include "backends/cpu/object.h"
 
 namespace weft::cpu {
 namespace {
 
+// From LLVM 18 on the pass goes over the code once, and named in a text it ends the program where a
+// second round would find more, unless told not to look.
+#if LLVM_VERSION_MAJOR >= 18
+constexpr const char* kCombine = "instcombine<no-verify-fixpoint>";
+#else
+constexpr const char* kCombine = "instcombine";
+#endif
+
 // What -O2 does for straight vector code, without what would turn loops into memcpy or vectorise
 // them a second time.
-constexpr const char* kPipeline =
-    "always-inline,"
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),"
-    "gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg),"
-    "globaldce";
+std::string pipeline() {
+  return cat("always-inline,function(sroa,early-cse<memssa>,simplifycfg,", kCombine,
+             ",loop-mssa(loop-rotate,licm),gvn,", kCombine, ",dse,adce,simplifycfg),globaldce");
+}
 
 // No function is known to be a library function.
 llvm::TargetLibraryInfoImpl no_library(const llvm::Module& module) {
@@ -69,10 +80,30 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  llvm::Error problem = builder.parsePassPipeline(passes, kPipeline);
+  llvm::Error problem = builder.parsePassPipeline(passes, pipeline());
   WEFT_CHECK(!problem, "LLVM knows our pipeline: " + llvm::toString(std::move(problem)));
   passes.run(module, modules);
 }
+
+#if LLVM_VERSION_MAJOR < 17
+// Before LLVM 17 the backend for x86 cannot select these. Comes after the optimisations, so that
+// they see what they see in other versions. If `b` is NaN, the comparison is false and chooses it.
+void lower_extrema(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (call == nullptr) continue;
+    const bool largest = call->getIntrinsicID() == llvm::Intrinsic::maximum;
+    if (!largest && call->getIntrinsicID() != llvm::Intrinsic::minimum) continue;
+    llvm::IRBuilder<> ir(call);
+    llvm::Value* a = call->getArgOperand(0);
+    llvm::Value* b = call->getArgOperand(1);
+    llvm::Value* first = largest ? ir.CreateFCmpOGT(a, b) : ir.CreateFCmpOLT(a, b);
+    llvm::Value* number = ir.CreateSelect(first, a, b);
+    call->replaceAllUsesWith(ir.CreateSelect(ir.CreateFCmpUNO(a, a), a, number));
+    call->eraseFromParent();
+  }
+}
+#endif
 
 enum class Output { kObject, kAssembly };
 
@@ -107,6 +138,9 @@ Result<CompiledCode> compile_module(llvm::Module& module, const CpuTarget& targe
     return error({}, "generated LLVM IR is not valid: ", problem_stream.str());
   }
   optimize(module, *machine);
+#if LLVM_VERSION_MAJOR < 17
+  for (llvm::Function& function : module) lower_extrema(function);
+#endif
   CompiledCode compiled;
   if (options.llvm_ir) {
     llvm::raw_string_ostream stream(compiled.llvm_ir);
