@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kMostRows = 12;
 // A product of no more rows than this many micro-tiles does not pay for copying rhs.
+constexpr int kInPlaceTiles = 24;
+// One of so few has a micro-tile of its own.
 constexpr int kFewTiles = 4;
 // With one to three rows rhs is read once and from far away: this many of its rows side by side.
 constexpr int kStreams = 8;
@@ -81,7 +83,7 @@ void KernelEmitter::shape_product(Product& product) {
 
   const bool rhs_plain = is_plain_load(product.rhs);
   const bool unit_n = rhs_plain && step_along(product.rhs, product.n).is_constant(1);
-  if (unit_n) product.in_place = ir_.CreateICmpSLE(dim(height), i64(int64_t{kFewTiles} * full));
+  if (unit_n) product.in_place = ir_.CreateICmpSLE(dim(height), i64(int64_t{kInPlaceTiles} * full));
   if (height.is_constant() && height.constant() <= int64_t{kFewTiles} * full) {
     const auto few = static_cast<int>(std::max<int64_t>(1, height.constant()));
     product.rows = rows_for(few, full);
