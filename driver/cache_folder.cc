@@ -19,4 +19,8 @@ std::string kernel_folder(const std::string& cache_folder) {
   return cache_folder.empty() ? "" : cache_folder + "/kernels";
 }
 
+std::string executable_folder(const std::string& cache_folder) {
+  return cache_folder.empty() ? "" : cache_folder + "/executables";
+}
+
 }  // namespace weft

@@ -12,5 +12,7 @@ std::string user_cache_folder();
 
 // The part of a cache folder for compiled kernels; empty for an empty one.
 std::string kernel_folder(const std::string& cache_folder);
+// The part for whole executables.
+std::string executable_folder(const std::string& cache_folder);
 
 }  // namespace weft

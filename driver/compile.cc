@@ -21,15 +21,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-DeviceTraits device_traits([[maybe_unused]] const cpu::CpuTarget* target) {
-  DeviceTraits traits;
-  CpuFacts facts = cpu_facts();
-  if (facts.l1_bytes > 0) traits.l1_bytes = facts.l1_bytes;
-  if (facts.l2_bytes > 0) traits.l2_bytes = facts.l2_bytes;
-  traits.vector_bytes = (target != nullptr ? target->vector_bits : facts.vector_bits) / 8;
-  return traits;
-}
-
 Result<PlannedModule> plan_for(Module module, const CompileRequest& request,
                                const DeviceTraits& traits) {
   PlannedModule planned;
@@ -74,6 +65,15 @@ Executable make_executable(const Module& module, Plan& plan, const cpu::CpuTarge
 #endif
 
 }  // namespace
+
+DeviceTraits device_traits(const cpu::CpuTarget* target) {
+  DeviceTraits traits;
+  CpuFacts facts = cpu_facts();
+  if (facts.l1_bytes > 0) traits.l1_bytes = facts.l1_bytes;
+  if (facts.l2_bytes > 0) traits.l2_bytes = facts.l2_bytes;
+  traits.vector_bytes = (target != nullptr ? target->vector_bits : facts.vector_bits) / 8;
+  return traits;
+}
 
 bool has_code_generator() {
 #ifdef WEFT_HAS_LLVM

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/compile.h"
 #include "ir/plan/plan.h"
+#include "passes/lower.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
 
@@ -48,6 +49,9 @@ struct Compiled {
 
 // False if Weft was built without LLVM: then `compile` fails, and the oracle runs modules.
 bool has_code_generator();
+
+// What lowering knows of the machine; `target` is null without a code generator.
+DeviceTraits device_traits(const cpu::CpuTarget* target);
 
 // Without a code generator too. `module` has only the graphs that are wanted.
 Result<PlannedModule> plan_module(Module module, const CompileRequest& request);

@@ -4,11 +4,7 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Verifier.h>
 
-#include <cinttypes>
-#include <cstdio>
-
 #include "ir/support/build_id.h"
-#include "ir/support/hash.h"
 #include "ir/tile/text.h"
 #include "runtime/executable_file.h"
 
@@ -40,22 +36,18 @@ std::string text_of(const CpuTarget& target) {
   return text + "\n";
 }
 
-// Two hashes that have nothing in common but the text.
-std::string file_of(const std::string& key) {
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, stable_hash(key),
-                checksum(key));
-  return digits + std::string(kSuffix);
-}
-
 }  // namespace
+
+Result<std::string> circumstances(const CpuTarget& target, bool bounds_checks) {
+  WEFT_TRY(std::string text, builds());
+  return text + text_of(target) + cat("bounds_checks ", bounds_checks, "\n");
+}
 
 Result<CodeCache> CodeCache::open(const std::string& folder, const CpuTarget& target,
                                   bool bounds_checks) {
-  WEFT_TRY(std::string circumstances, builds());
-  circumstances += text_of(target) + cat("bounds_checks ", bounds_checks, "\n");
+  WEFT_TRY(std::string around, circumstances(target, bounds_checks));
   WEFT_TRY(PrivateFolder opened, PrivateFolder::open(folder));
-  return CodeCache(std::move(opened), std::move(circumstances));
+  return CodeCache(std::move(opened), std::move(around));
 }
 
 std::string CodeCache::key_of(const tile::Program& program) const {
@@ -63,7 +55,7 @@ std::string CodeCache::key_of(const tile::Program& program) const {
 }
 
 std::optional<ProgramCode> CodeCache::find(const std::string& key) const {
-  const std::string name = file_of(key);
+  const std::string name = name_of_key(key, kSuffix);
   const std::optional<std::string> bytes = folder_.read(name, kMaxEntryBytes);
   if (!bytes) return std::nullopt;
   Result<Executable> entry = read_executable(name, *bytes);
@@ -79,7 +71,7 @@ Status CodeCache::keep(const std::string& key, const ProgramCode& compiled) cons
   entry.module_name = key;
   entry.kernels.push_back(compiled.kernel);
   entry.code = compiled.code;
-  return folder_.write(file_of(key), write_executable(entry));
+  return folder_.write(name_of_key(key, kSuffix), write_executable(entry));
 }
 
 void CodeCache::trim() const { folder_.trim(kSuffix, kMaxCodeCacheBytes); }

@@ -23,6 +23,10 @@ struct ProgramCode {
 
 inline constexpr uint64_t kMaxCodeCacheBytes = uint64_t{512} << 20;
 
+// What all code depends on besides its program: the builds of Weft and LLVM, the target, the
+// options. Fails if it is not known which build this is.
+Result<std::string> circumstances(const CpuTarget& target, bool bounds_checks);
+
 // An entry is an executable file (runtime/executable_file.h) with one kernel and no graph, which
 // has its whole key in the place of a module's name. Threads and processes may share the folder.
 // What cannot be read, is damaged or has another key is not there.

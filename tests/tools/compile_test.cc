@@ -109,7 +109,9 @@ TEST_F(CliTest, KernelsComeFromTheCache) {
   ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);
   EXPECT_EQ(compiled()["cached_kernels"], 0);
   EXPECT_EQ(compiled()["cached_kernels"], compiled()["kernels"]);
+  EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3 --output-dir first").code, 0);
   EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3 --output-dir cached").code, 0);
+  EXPECT_EQ(slurp(path("first/y.npy")), slurp(path("cached/y.npy")));
   // A folder that cannot be: silent, but for -v.
   ::setenv("WEFT_CACHE_DIR", path("ffn.weft").c_str(), 1);
   EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3 --output-dir compiled").err, "");

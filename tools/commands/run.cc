@@ -5,6 +5,7 @@
 #include "driver/cache_folder.h"
 #include "driver/compile.h"
 #include "driver/devices.h"
+#include "driver/executable_cache.h"
 #include "driver/execute.h"
 #include "driver/model_file.h"
 #include "ir/oracle/oracle.h"
@@ -131,9 +132,9 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   request.target_cpu = common.target_cpu;
   request.bounds_checks = options.bounds_checks;
   request.cache_folder = user_cache_folder();
-  WEFT_TRY(Compiled compiled, compile(std::move(module), request));
+  WEFT_TRY(CompiledExecutable compiled, compile_executable(std::move(module), request));
   note_cache_problem(common, compiled.cache_problem);
-  outcome.compile_ms = compiled.total_ms();
+  outcome.compile_ms = compiled.compile_ms;
   return LoadedExecutable::load(std::move(compiled.executable));
 }
 
