@@ -188,18 +188,7 @@ bool is_pointwise(const Node& node) {
   }
 }
 
-bool is_costly(const Node& node) {
-  switch (node.op) {
-    case Op::exp:
-    case Op::log:
-    case Op::tanh:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::pow: return true;
-    default: return false;
-  }
-}
+bool is_costly(const Node& node) { return info(node.op).has(kCostly); }
 
 std::vector<int64_t> reduced_axes(const Node& node) {
   if (node.op == Op::argmax) return {node.attrs.integer("axis")};

@@ -14,17 +14,7 @@ namespace {
 
 bool is_costly(const Value& value) {
   if (value.kind == Value::random) return true;
-  if (value.kind != Value::map) return false;
-  switch (value.op) {
-    case Op::exp:
-    case Op::log:
-    case Op::tanh:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::pow: return true;
-    default: return false;
-  }
+  return value.kind == Value::map && info(value.op).has(kCostly);
 }
 
 bool starts_nest(const Value& value) {

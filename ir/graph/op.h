@@ -36,6 +36,7 @@ enum OpTrait : uint32_t {
   kOptimizer = 1 << 6,    // a parameter update
   kStructural = 1 << 7,   // not written as a line of its own
   kBody = 1 << 8,         // has a graph inside: as many operands and results as that asks for
+  kCostly = 1 << 9,       // many instructions an element: worth keeping rather than repeating
 };
 
 struct OpInfo {

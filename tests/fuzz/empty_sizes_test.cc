@@ -13,14 +13,12 @@
 #include "tests/fuzz/widen.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/same.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
 
-uint64_t graph_count() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  return suite != nullptr && std::string_view(suite) == "slow" ? 2000 : 100;
-}
+uint64_t graph_count() { return suite() == "slow" ? 2000 : 100; }
 
 // In f64, where no pass rounds a constant.
 Module module_of(uint64_t seed) {

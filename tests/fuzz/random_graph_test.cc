@@ -14,17 +14,14 @@
 #include "ir/text/text.h"
 #include "passes/rewrite.h"
 #include "tests/fuzz/random_trial.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
 
 constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 
-uint64_t graph_count() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  std::string_view name = suite == nullptr ? "default" : suite;
-  return name == "quick" ? 40 : name == "slow" ? 2000 : 200;
-}
+uint64_t graph_count() { return suite() == "quick" ? 40 : suite() == "slow" ? 2000 : 200; }
 
 bool has_backward(uint64_t seed) { return seed % 3 == 0; }
 

@@ -12,17 +12,14 @@
 #include "tests/passes/oracle_support.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/run_tiles.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
 
 constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 
-uint64_t graph_count() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  const std::string_view name = suite == nullptr ? "default" : suite;
-  return name == "quick" ? 20 : name == "slow" ? 1000 : 100;
-}
+uint64_t graph_count() { return suite() == "quick" ? 20 : suite() == "slow" ? 1000 : 100; }
 
 bool has_short_floats(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const Node& node) {

@@ -11,15 +11,12 @@
 #include "passes/plan.h"
 #include "tests/plan/plan_support.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
 
-uint64_t trials() {
-  const char* suite = std::getenv("WEFT_SUITE");
-  std::string name = suite != nullptr ? suite : "default";
-  return name == "quick" ? 20 : name == "slow" ? 1000 : 100;
-}
+uint64_t trials() { return suite() == "quick" ? 20 : suite() == "slow" ? 1000 : 100; }
 
 TEST(RandomPlan, AgreesWithTheOracle) {
   for (uint64_t seed = 0; seed < trials(); ++seed) {

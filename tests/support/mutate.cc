@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/suite.h"
+
 namespace weft {
 namespace {
 
@@ -65,9 +67,7 @@ std::string mutate_words(const std::string& text, std::mt19937_64& random) {
 }
 
 int suite_count(int count) {
-  const char* suite = std::getenv("WEFT_SUITE");
-  std::string_view name = suite == nullptr ? "default" : suite;
-  return name == "quick" ? std::max(1, count / 5) : name == "slow" ? count * 20 : count;
+  return suite() == "quick" ? std::max(1, count / 5) : suite() == "slow" ? count * 20 : count;
 }
 
 }  // namespace weft
