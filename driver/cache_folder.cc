@@ -23,4 +23,8 @@ std::string executable_folder(const std::string& cache_folder) {
   return cache_folder.empty() ? "" : cache_folder + "/executables";
 }
 
+std::string tuning_folder(const std::string& cache_folder) {
+  return cache_folder.empty() ? "" : cache_folder + "/tuning";
+}
+
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Where things are kept from one process to the next: compiled kernels, later what tuning found.
+// Where things are kept from one process to the next: compiled kernels, what tuning found.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,5 +14,7 @@ std::string user_cache_folder();
 std::string kernel_folder(const std::string& cache_folder);
 // The part for whole executables.
 std::string executable_folder(const std::string& cache_folder);
+// The same for what tuning found.
+std::string tuning_folder(const std::string& cache_folder);
 
 }  // namespace weft

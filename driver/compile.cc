@@ -29,6 +29,7 @@ Result<PlannedModule> plan_for(Module module, const CompileRequest& request,
   planned.passes_ms = passes.milliseconds();
   Stopwatch planning;
   WEFT_TRY(planned.plan, make_plan(module, traits));
+  planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
   planned.plan_ms = planning.milliseconds();
   planned.module = std::move(module);
   return planned;
@@ -118,6 +119,7 @@ Result<Compiled> compile([[maybe_unused]] Module module, const CompileRequest& r
   compiled.passes = std::move(planned.passes);
   compiled.passes_ms = planned.passes_ms;
   compiled.plan_ms = planned.plan_ms;
+  compiled.tuned_kernels = planned.tuned_kernels;
   return compiled;
 #else
   return error({}, "this build has no code generator: it was made without LLVM")

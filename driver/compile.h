@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/compile.h"
+#include "driver/knobs.h"
 #include "ir/plan/plan.h"
 #include "passes/lower.h"
 #include "passes/pass.h"
@@ -20,6 +21,7 @@ struct CompileRequest {
   bool bounds_checks = false;     // in generated code
   bool keep_text = false;         // of kernels, for dumps
   std::string cache_folder = {};  // driver/cache_folder.h; empty: nothing is kept
+  KnobChooser choose_knobs = {};  // driver/tuning.h; empty: programs stay as lowered
   PipelineOptions pipeline = {};
 };
 
@@ -29,7 +31,8 @@ struct PlannedModule {
   Plan plan;
   std::vector<PassRecord> passes;
   double passes_ms = 0;
-  double plan_ms = 0;  // lowering included
+  double plan_ms = 0;        // lowering included
+  size_t tuned_kernels = 0;  // so many have other knobs than they were lowered with
 };
 
 struct Compiled {
@@ -42,6 +45,7 @@ struct Compiled {
   double plan_ms = 0;
   double code_ms = 0;
   size_t cached_kernels = 0;  // so many came from the cache
+  size_t tuned_kernels = 0;   // so many have other knobs than they were lowered with
   std::string cache_problem;  // why the cache was not used, or not filled
 
   double total_ms() const { return passes_ms + plan_ms + code_ms; }

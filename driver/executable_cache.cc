@@ -6,6 +6,7 @@
 
 #include "driver/cache_folder.h"
 #include "ir/serial/serial.h"
+#include "ir/support/hash.h"
 #include "ir/support/private_folder.h"
 #include "runtime/executable_file.h"
 
@@ -51,9 +52,11 @@ Result<std::string> key_of(const Module& module, const CompileRequest& request) 
   return key + "\n" + write_binary(module);
 }
 
+std::string file_of(const std::string& key) { return digest(key) + std::string(kSuffix); }
+
 // An entry is the length of the key, the key, and the executable file.
 std::optional<Executable> find(const PrivateFolder& folder, const std::string& key) {
-  const std::string name = name_of_key(key, kSuffix);
+  const std::string name = file_of(key);
   const std::optional<std::string> bytes = folder.read(name, kMaxEntryBytes);
   uint64_t length = 0;
   if (!bytes || bytes->size() < sizeof length) return std::nullopt;
@@ -70,7 +73,7 @@ Status keep(const PrivateFolder& folder, const std::string& key, const Executabl
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
   bytes += key;
   bytes += write_executable(executable);
-  WEFT_TRY_STATUS(folder.write(name_of_key(key, kSuffix), bytes));
+  WEFT_TRY_STATUS(folder.write(file_of(key), bytes));
   folder.trim(kSuffix, kMaxCacheBytes);
   return ok();
 }
@@ -97,7 +100,7 @@ Result<CompiledExecutable> compile_kept(Module module, const CompileRequest& req
 Result<CompiledExecutable> compile_executable(Module module, const CompileRequest& request) {
 #ifdef WEFT_HAS_LLVM
   const bool kept = !request.cache_folder.empty() && !request.keep_text &&
-                    is_plain(request.pipeline) && request.device == "cpu";
+                    !request.choose_knobs && is_plain(request.pipeline) && request.device == "cpu";
   if (kept) return compile_kept(std::move(module), request);
 #endif
   return compile_now(std::move(module), request);

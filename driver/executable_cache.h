@@ -14,7 +14,7 @@ struct CompiledExecutable {
 };
 
 // The executable alone. It comes from the request's cache folder if it is there, and is there
-// afterwards. A request with a pipeline that somebody watches or that ends early is never kept.
+// afterwards. Where knobs were tuned, or where somebody watches the pipeline, nothing is kept.
 Result<CompiledExecutable> compile_executable(Module module, const CompileRequest& request);
 
 }  // namespace weft

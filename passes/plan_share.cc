@@ -29,36 +29,12 @@ Symbols lift_streams(tile::Program& program) {
   return lifted;
 }
 
-// In the order in which the program mentions them.
-std::vector<std::string> ordered_symbols(const tile::Program& program) {
-  std::vector<std::string> ordered;
-  std::set<std::string> seen;
-  tile::for_each_dim(program, [&](const Dim& dim) {
-    if (dim.is_constant()) return;
-    std::set<std::string> symbols;
-    dim.collect_symbols(symbols);
-    for (const std::string& symbol : symbols) {
-      if (seen.insert(symbol).second) ordered.push_back(symbol);
-    }
-  });
-  return ordered;
-}
-
-std::string canonical_key(tile::Program program, const std::vector<std::string>& symbols) {
-  std::map<std::string, Dim> canonical;
-  for (const std::string& symbol : symbols) {
-    canonical.emplace(symbol, Dim::symbol(cat("s", canonical.size())));
-  }
-  tile::for_each_dim(program, [&](Dim& dim) { dim = dim.substitute(canonical); });
-  return tile::key(program);
-}
-
 }  // namespace
 
 void ProgramTable::add(tile::Program program, Step& launch) {
   Symbols lifted = lift_streams(program);
-  std::vector<std::string> symbols = ordered_symbols(program);
-  auto [found, fresh] = by_key_.emplace(canonical_key(program, symbols), entries_.size());
+  std::vector<std::string> symbols = tile::ordered_symbols(program);
+  auto [found, fresh] = by_key_.emplace(tile::key(program, symbols), entries_.size());
   launch.program = found->second;
   if (fresh) {
     uint32_t times = names_[program.name]++;

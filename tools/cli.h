@@ -98,6 +98,7 @@ void add_grad(Session& session);
 void add_dump(Session& session);
 void add_explain(Session& session);
 void add_profile(Session& session);
+void add_tune(Session& session);
 void add_verify(Session& session);
 void add_devices(Session& session);
 void add_bench(Session& session);

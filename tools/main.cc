@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   weft::cli::add_dump(session);
   weft::cli::add_explain(session);
   weft::cli::add_profile(session);
+  weft::cli::add_tune(session);
   weft::cli::add_verify(session);
   weft::cli::add_devices(session);
   weft::cli::add_bench(session);

@@ -24,15 +24,18 @@ Progress::Progress(const Common& common)
 
 OracleProgress Progress::callback() {
   if (!wanted_) return {};
-  return [this](const Node& node, size_t done, size_t total) { show(node, done, total); };
+  return [this](const Node& node, size_t done, size_t total) {
+    if (!due()) return;
+    show(cat("node ", done + 1, " of ", total, ": ", name(node.op), " ", node.types[0]));
+  };
 }
 
-void Progress::show(const Node& node, size_t done, size_t total) {
-  auto now = std::chrono::steady_clock::now();
-  if (now < next_) return;
-  next_ = now + kInterval;
+bool Progress::due() const { return wanted_ && std::chrono::steady_clock::now() >= next_; }
+
+void Progress::show(const std::string& line) {
+  if (!due()) return;
+  next_ = std::chrono::steady_clock::now() + kInterval;
   shown_ = true;
-  std::string line = cat("node ", done + 1, " of ", total, ": ", name(node.op), " ", node.types[0]);
   std::fprintf(stderr, "%s%s", kClearLine, line.substr(0, kMaxWidth).c_str());
   std::fflush(stderr);
 }

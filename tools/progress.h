@@ -1,4 +1,4 @@
-// A line on the terminal while the oracle takes its time.
+// A line on the terminal while something takes its time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace weft::cli {
 
-// Says, from two seconds after its making on, which node is being computed. Only where stderr is a
+// Says, from two seconds after its making on, what is being done. Only where stderr is a
 // terminal, and not with -q; clears the line at the end.
 class Progress {
  public:
@@ -18,11 +18,12 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  OracleProgress callback();
+  OracleProgress callback();  // shows which node is being computed
+  void show(const std::string& line);
   void clear();
 
  private:
-  void show(const Node& node, size_t done, size_t total);
+  bool due() const;
 
   bool wanted_;
   bool shown_ = false;

@@ -5,6 +5,7 @@
 #include <llvm/IR/Verifier.h>
 
 #include "ir/support/build_id.h"
+#include "ir/support/hash.h"
 #include "ir/tile/text.h"
 #include "runtime/executable_file.h"
 
@@ -36,6 +37,8 @@ std::string text_of(const CpuTarget& target) {
   return text + "\n";
 }
 
+std::string file_of(const std::string& key) { return digest(key) + std::string(kSuffix); }
+
 }  // namespace
 
 Result<std::string> circumstances(const CpuTarget& target, bool bounds_checks) {
@@ -55,7 +58,7 @@ std::string CodeCache::key_of(const tile::Program& program) const {
 }
 
 std::optional<ProgramCode> CodeCache::find(const std::string& key) const {
-  const std::string name = name_of_key(key, kSuffix);
+  const std::string name = file_of(key);
   const std::optional<std::string> bytes = folder_.read(name, kMaxEntryBytes);
   if (!bytes) return std::nullopt;
   Result<Executable> entry = read_executable(name, *bytes);
@@ -71,7 +74,7 @@ Status CodeCache::keep(const std::string& key, const ProgramCode& compiled) cons
   entry.module_name = key;
   entry.kernels.push_back(compiled.kernel);
   entry.code = compiled.code;
-  return folder_.write(name_of_key(key, kSuffix), write_executable(entry));
+  return folder_.write(file_of(key), write_executable(entry));
 }
 
 void CodeCache::trim() const { folder_.trim(kSuffix, kMaxCodeCacheBytes); }

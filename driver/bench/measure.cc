@@ -81,8 +81,10 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   for (const auto& [name, tensor] : model.fixed) inputs[name] = tensor;
   CompileRequest compile_request;
   compile_request.target_cpu = request.target_cpu;
+  compile_request.choose_knobs = request.choose_knobs;
   WEFT_TRY(Compiled compiled, compile(model.module, compile_request));
   result.compile_ms = compiled.total_ms();
+  result.tuned_kernels = compiled.tuned_kernels;
   result.kernels = count_launches(compiled.executable.graphs[0].steps);
   ContextOptions options;
   options.threads = request.threads;

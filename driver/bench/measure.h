@@ -16,6 +16,7 @@ struct BenchRequest {
   int repeat = 15;
   double budget_seconds = 12;  // of measuring; at least three measurements are made
   uint64_t seed = 1;
+  KnobChooser choose_knobs = {};
 };
 
 struct BenchResult {
@@ -27,6 +28,7 @@ struct BenchResult {
   double extra_mb = 0;  // arena, scratch, and what a call adds to the process
   double compile_ms = 0;
   int64_t kernels = 0;
+  size_t tuned_kernels = 0;
   int64_t arena_bytes = 0;
 
   double median_ms() const;

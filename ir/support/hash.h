@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace weft {
@@ -26,6 +29,14 @@ inline uint64_t checksum(std::string_view bytes, uint64_t hash = kHashStart) {
     hash ^= hash >> 32;
   }
   return stable_hash(bytes, hash);
+}
+
+// Two hashes that have nothing in common but the text, as 32 digits: a name for a file.
+inline std::string digest(std::string_view text) {
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, stable_hash(text),
+                checksum(text));
+  return digits;
 }
 
 }  // namespace weft

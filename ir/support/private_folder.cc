@@ -13,8 +13,6 @@
 #include <cstring>
 #include <vector>
 
-#include "ir/support/hash.h"
-
 namespace weft {
 namespace {
 
@@ -72,13 +70,6 @@ std::vector<Entry> list_files(int folder, std::string_view part) {
 }
 
 }  // namespace
-
-std::string name_of_key(std::string_view key, std::string_view suffix) {
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, stable_hash(key),
-                checksum(key));
-  return digits + std::string(suffix);
-}
 
 Result<PrivateFolder> PrivateFolder::open(const std::string& path) {
   make_folders(path);

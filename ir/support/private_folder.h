@@ -12,10 +12,6 @@
 
 namespace weft {
 
-// A name for the file of what has this key, of 128 bits: two hashes that have nothing in common but
-// the text. Whoever reads the file compares the key.
-std::string name_of_key(std::string_view key, std::string_view suffix);
-
 // Several processes may use one at the same time. Names of files have no slash.
 class PrivateFolder {
  public:

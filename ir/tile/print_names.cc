@@ -75,16 +75,34 @@ std::string mnemonic(const Value& value) {
 
 Names names_of(const Program& program) { return Namer(program).run(); }
 
-std::string key(const Program& program) {
-  Program bare = program;
-  bare.name = "_";
-  bare.origin.clear();
-  for (Knob& knob : bare.knobs) knob.name = "K";
-  for (Axis& axis : bare.axes) axis.name = "a";
-  for (Buffer& buffer : bare.buffers) buffer.name = "b";
-  for (Value& value : bare.values) value.name.clear();
-  make_names_unique(bare);
-  return print(bare);
+std::vector<std::string> ordered_symbols(const Program& program) {
+  std::vector<std::string> ordered;
+  std::set<std::string> seen;
+  for_each_dim(program, [&](const Dim& dim) {
+    if (dim.is_constant()) return;
+    std::set<std::string> symbols;
+    dim.collect_symbols(symbols);
+    for (const std::string& symbol : symbols) {
+      if (seen.insert(symbol).second) ordered.push_back(symbol);
+    }
+  });
+  return ordered;
+}
+
+std::string key(Program program, const std::vector<std::string>& symbols) {
+  std::map<std::string, Dim> canonical;
+  for (const std::string& symbol : symbols) {
+    canonical.emplace(symbol, Dim::symbol(cat("s", canonical.size())));
+  }
+  for_each_dim(program, [&](Dim& dim) { dim = dim.substitute(canonical); });
+  program.name = "_";
+  program.origin.clear();
+  for (Knob& knob : program.knobs) knob.name = "K";
+  for (Axis& axis : program.axes) axis.name = "a";
+  for (Buffer& buffer : program.buffers) buffer.name = "b";
+  for (Value& value : program.values) value.name.clear();
+  make_names_unique(program);
+  return print(program);
 }
 
 }  // namespace weft::tile

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/support/result.h"
 #include "ir/tile/program.h"
@@ -13,8 +14,12 @@ namespace weft::tile {
 std::string print(const Program& program);
 std::string print(const Program& program, const Index& index);
 
+// Every symbol, in the order in which the program mentions them.
+std::vector<std::string> ordered_symbols(const Program& program);
+
 // Equal for programs that differ only in names and provenance: what equal kernels are shared by.
-std::string key(const Program& program);
+// `symbols` are those whose names do not count either, only their order.
+std::string key(Program program, const std::vector<std::string>& symbols = {});
 
 // Parses and verifies one kernel. `file` is used in diagnostics. Reports several errors.
 Result<Program> parse(const std::string& file, std::string text);

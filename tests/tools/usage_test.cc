@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 TEST_F(CliTest, EveryCommandHasHelpWithAnExample) {
   Outcome top = weft("--help");
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"models", "compile", "run", "grad", "dump", "explain", "verify",
-                              "devices", "bench", "docs", "completion"}) {
+  for (const char* command : {"models", "compile", "run", "grad", "dump", "explain", "profile",
+                              "tune", "verify", "devices", "bench", "docs", "completion"}) {
     EXPECT_THAT(top.out, HasSubstr(command));
     Outcome help = weft(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);

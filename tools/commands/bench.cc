@@ -8,6 +8,8 @@
 
 #include "driver/bench/measure.h"
 #include "driver/bench/roofline.h"
+#include "driver/cache_folder.h"
+#include "driver/tuning.h"
 #include "runtime/cpu/facts.h"
 #include "tools/cli.h"
 
@@ -66,7 +68,9 @@ Status roofline(const Options& options, const Common& common) {
 }
 
 BenchRequest request_of(const Options& options, const Common& common) {
-  return {common.target_cpu, common.threads, options.repeat, options.budget, common.seed};
+  return {common.target_cpu, common.threads,
+          options.repeat,    options.budget,
+          common.seed,       tuned_knobs(user_cache_folder(), common.target_cpu, common.threads)};
 }
 
 Status measure_case(const BenchCase& entry, const Options& options, const Common& common) {
@@ -78,6 +82,7 @@ Status measure_case(const BenchCase& entry, const Options& options, const Common
   line["extra_mb"] = result.extra_mb;
   line["compile_ms"] = result.compile_ms;
   line["kernels"] = result.kernels;
+  line["tuned_kernels"] = result.tuned_kernels;
   line["arena_bytes"] = result.arena_bytes;
   return put_result(common, line);
 }

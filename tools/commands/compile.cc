@@ -5,6 +5,7 @@
 #include "driver/cache_folder.h"
 #include "driver/explain.h"
 #include "driver/model_file.h"
+#include "driver/tuning.h"
 #include "ir/support/file.h"
 #include "ir/text/text.h"
 #include "ir/tile/text.h"
@@ -78,6 +79,7 @@ Status report_json(const Compiled& compiled, const std::vector<GraphReport>& gra
                    {"target_cpu", compiled.executable.target_cpu},
                    {"kernels", compiled.programs.size()},
                    {"cached_kernels", compiled.cached_kernels},
+                   {"tuned_kernels", compiled.tuned_kernels},
                    {"code_bytes", compiled.executable.code.size()},
                    {"bytes", bytes},
                    {"flops", flops},
@@ -102,11 +104,12 @@ Status report_text(const Compiled& compiled, const std::vector<GraphReport>& gra
     text += line;
   }
   char line[160];
-  std::snprintf(line, sizeof line,
-                "%-18s %9.2f ms\n%-18s %9.2f ms  %zu kernels (%zu from the cache), %s bytes\n",
-                "lower and plan", compiled.plan_ms, "code", compiled.code_ms,
-                compiled.programs.size(), compiled.cached_kernels,
-                with_commas(static_cast<int64_t>(compiled.executable.code.size())).c_str());
+  std::snprintf(
+      line, sizeof line,
+      "%-18s %9.2f ms\n%-18s %9.2f ms  %zu kernels (%zu from the cache, %zu tuned), %s bytes\n",
+      "lower and plan", compiled.plan_ms, "code", compiled.code_ms, compiled.programs.size(),
+      compiled.cached_kernels, compiled.tuned_kernels,
+      with_commas(static_cast<int64_t>(compiled.executable.code.size())).c_str());
   text += line;
   for (const GraphReport& graph : graphs) {
     text += options.explain ? explanation_text(graph) : graph_line(graph);
@@ -127,6 +130,7 @@ Result<Compiled> compile_or_plan(Module module, const CompileRequest& request,
   compiled.passes = std::move(planned.passes);
   compiled.passes_ms = planned.passes_ms;
   compiled.plan_ms = planned.plan_ms;
+  compiled.tuned_kernels = planned.tuned_kernels;
   return compiled;
 }
 
@@ -152,6 +156,7 @@ Status run(const Options& options, const Common& common) {
   request.bounds_checks = options.bounds_checks;
   request.keep_text = !options.dump_dir.empty();
   request.cache_folder = user_cache_folder();
+  request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
   request.pipeline.skip = options.skip;
   request.pipeline.pass.fast_math = options.fast_math;
   if (!options.dump_dir.empty()) {

@@ -1,7 +1,9 @@
 // weft dump: the IR at any point of the pipeline.
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/cache_folder.h"
 #include "driver/compile.h"
 #include "driver/model_file.h"
+#include "driver/tuning.h"
 #include "driver/view/diff.h"
 #include "driver/view/view.h"
 #include "ir/text/text.h"
@@ -89,6 +91,7 @@ Status show_kernels(Module module, const Options& options, const Common& common)
   CompileRequest request;
   request.target_cpu = common.target_cpu;
   request.other_machine = true;
+  request.choose_knobs = tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
   request.pipeline.skip = options.skip;
   request.pipeline.pass.fast_math = options.fast_math;
   WEFT_TRY(PlannedModule planned, plan_module(std::move(module), request));

@@ -5,6 +5,7 @@
 #include "driver/cache_folder.h"
 #include "driver/devices.h"
 #include "driver/model_file.h"
+#include "driver/tuning.h"
 #include "tools/cli.h"
 #include "tools/graph_reports.h"
 
@@ -95,6 +96,8 @@ Status run(const Options& options, const Common& common) {
   ProfileOptions profiling;
   profiling.request.target_cpu = common.target_cpu;
   profiling.request.cache_folder = user_cache_folder();
+  profiling.request.choose_knobs =
+      tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
   profiling.threads = common.threads;
   profiling.runs = options.runs;
   profiling.seed = common.seed;
