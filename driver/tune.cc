@@ -190,6 +190,9 @@ class Tuner {
     }
     for (int i = 0; i < kConfirmations; ++i) WEFT_TRY_STATUS(measure_winners(standard, winners));
     for (const auto& [i, values] : winners) report_.rows[rows_.at(i)].found.values = values;
+    for (TuneRow& row : report_.rows) {
+      if (row.found.values.empty()) row.found.best_us = row.found.default_us;
+    }
     return ok();
   }
 

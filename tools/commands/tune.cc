@@ -81,9 +81,8 @@ Status report(const TuneReport& result, const Common& common) {
                 "knobs");
   text += line;
   for (const TuneRow& row : result.rows) {
-    const bool won = !row.found.values.empty();
     std::snprintf(line, sizeof line, "  %-40s %12.1f %12.1f  ", row.found.name.c_str(),
-                  row.found.default_us, won ? row.found.best_us : row.found.default_us);
+                  row.found.default_us, row.found.best_us);
     text += line + knobs_text(row) + "\n";
   }
   return put(text);
