@@ -99,8 +99,8 @@ Result<CompiledExecutable> compile_kept(Module module, const CompileRequest& req
 
 Result<CompiledExecutable> compile_executable(Module module, const CompileRequest& request) {
 #ifdef WEFT_HAS_LLVM
-  const bool kept = !request.cache_folder.empty() && !request.keep_text &&
-                    !request.choose_knobs && is_plain(request.pipeline) && request.device == "cpu";
+  const bool kept = !request.cache_folder.empty() && !request.keep_text && !request.choose_knobs &&
+                    is_plain(request.pipeline) && request.device == "cpu";
   if (kept) return compile_kept(std::move(module), request);
 #endif
   return compile_now(std::move(module), request);
