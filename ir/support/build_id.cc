@@ -20,7 +20,7 @@ struct Search {
 
 // The id among the notes of a segment: https://refspecs.linuxbase.org/elf/gabi4+/ch5.pheader.html
 std::string id_among(std::string_view notes, size_t alignment) {
-  constexpr std::string_view kOwner("GNU", 4);
+  constexpr std::string_view kOwner("GNU\0", 4);  // its end counts
   auto padded = [&](size_t size) { return (size + alignment - 1) / alignment * alignment; };
   ElfW(Nhdr) head;
   while (notes.size() >= sizeof head) {
