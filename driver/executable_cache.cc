@@ -17,11 +17,6 @@
 namespace weft {
 namespace {
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  const auto passed = std::chrono::steady_clock::now() - start;
-  return std::chrono::duration<double, std::milli>(passed).count();
-}
-
 Result<CompiledExecutable> compile_now(Module module, const CompileRequest& request) {
   WEFT_TRY(Compiled compiled, compile(std::move(module), request));
   return CompiledExecutable{std::move(compiled.executable), false, compiled.total_ms(),
@@ -29,6 +24,11 @@ Result<CompiledExecutable> compile_now(Module module, const CompileRequest& requ
 }
 
 #ifdef WEFT_HAS_LLVM
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  const auto passed = std::chrono::steady_clock::now() - start;
+  return std::chrono::duration<double, std::milli>(passed).count();
+}
+
 constexpr std::string_view kSuffix = ".executable";
 constexpr uint64_t kMaxEntryBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxCacheBytes = uint64_t{512} << 20;
