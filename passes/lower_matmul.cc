@@ -110,8 +110,11 @@ class Matmul {
     const std::vector<Space::Group> right = t_.space().groups(Role::right);
     batch_ = add_axes(t_, t_.space().groups(Role::batch), "b", Extent::by(1));
     splits_ = can_split(left, right);
-    if (!left.empty())
-      left_ = add_axes(t_, left, "m", knob_for(t_, "BM", kBlockM, left.back().dim));
+    if (!left.empty()) {
+      // Sums down the columns are added up tile by tile.
+      const auto kind = columns_.empty() ? tile::Knob::free : tile::Knob::order;
+      left_ = add_axes(t_, left, "m", knob_for(t_, "BM", kBlockM, left.back().dim, kind));
+    }
     if (!right.empty()) {
       const Dim columns = right.back().dim;
       const int64_t block = block_of_columns(left.empty() ? Dim(1) : left.back().dim, columns);

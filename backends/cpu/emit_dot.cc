@@ -121,7 +121,7 @@ int KernelEmitter::rows_for(int few, int full) {
 
 void KernelEmitter::emit_product_loop(const Stmt& stmt) {
   const Value& dot = program_.values[stmt.yields[0]];
-  Product product{.dot = &dot, .lhs = dot.operands[0], .rhs = dot.operands[1], .k = stmt.axis};
+  Product product{.lhs = dot.operands[0], .rhs = dot.operands[1], .k = stmt.axis};
   for (AxisId axis : walked(program_.values[product.lhs].axes)) {
     if (axis != product.k) product.m = axis;
   }

@@ -25,12 +25,12 @@ bool KernelEmitter::may_stream(const tile::Stmt& stmt, int lanes) const {
     for (const tile::Index::Term& term : at.terms) {
       if (term.kind != tile::Index::Term::axis) return false;
       if (whole(term.scale * buffer.strides[d])) continue;
-      // The axis with the lanes: its tiles begin at multiples of their extent.
+      // The axis with the lanes: its tiles begin at multiples of their extents, a whole one at 0.
+      const tile::Axis& axis = program_.axes[term.axis_id];
       const bool unit = (term.scale * buffer.strides[d]).is_constant(1);
-      const std::optional<int64_t> extent = axes_[term.axis_id].extent;
-      const bool from_start = !program_.in_grid(term.axis_id);
       if (!unit || term.axis_id != lane_axis_) return false;
-      if (!from_start && (!extent || *extent % lanes != 0)) return false;
+      if (program_.size_of(axis.extent).value_or(0) % lanes != 0) return false;
+      if (axis.inner && program_.size_of(*axis.inner).value_or(0) % lanes != 0) return false;
     }
   }
   return true;

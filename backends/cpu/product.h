@@ -7,7 +7,6 @@
 namespace weft::cpu {
 
 struct KernelEmitter::Product {
-  const tile::Value* dot = nullptr;
   ValueId lhs = tile::kNone;
   ValueId rhs = tile::kNone;
   AxisId m = tile::kNone;  // kNone: one row
