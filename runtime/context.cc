@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/cpu/math_table.h"
 
@@ -101,6 +102,8 @@ Status Context::grow(const BoundGraph& bound) {
   }
   auto threads = static_cast<int64_t>(thread_.size());
   int64_t each = aligned(bound.scratch_bytes);
+  // Panels of a product are walked in a thousand places at once: worth a huge page.
+  if (each >= kHugePage / 8) each = (each + kHugePage - 1) / kHugePage * kHugePage;
   if (each * threads > scratch_.bytes()) {
     WEFT_TRY_STATUS(replace(scratch_, each * threads, "scratch memory of the threads"));
   }
@@ -169,7 +172,7 @@ Status Context::run_step(const BoundGraph& bound, const BoundStep& step) {
   }
   launch(bound, step);
   for (const Thread& thread : thread_) {
-    if (thread.env.failed_check != 0) return failure(bound, step);
+    if (thread.failed.check != 0) return failure(bound, step);
   }
   return ok();
 }
@@ -183,32 +186,33 @@ void Context::launch(const BoundGraph& bound, const BoundStep& step) {
   void* const* buffers = addresses_.data();
   const int64_t* args = bound.args.data() + step.first_arg;
   KernelFn function = step.function;
+  ++launches_;
   pool_->parallel(step.count, [&](int64_t begin, int64_t end, int number) {
     Thread& thread = thread_[static_cast<size_t>(number)];
-    if (thread.env.failed_check != 0) return;
-    thread.failed_at = begin;
+    if (begin > thread.failed_at) return;
+    thread.env.launch = launches_;
     function(buffers, args, begin, end, &thread.env);
+    if (thread.env.failed.check == 0) return;
+    thread.failed = std::exchange(thread.env.failed, {});
+    thread.failed_at = begin;
   });
 }
 
-// A thread stops at its first failure, and gets its pieces in ascending order: the lowest of these
-// places is the first failure of all, however many threads there are.
+// The code stops at the first failure of the programs that it is called for, and no thread leaves
+// out what lies before the first one it knows: the lowest of these is the first failure of all,
+// however many threads there are.
 Status Context::failure(const BoundGraph& bound, const BoundStep& step) {
-  KernelEnv first;
-  int64_t at = INT64_MAX;
+  const KernelFailure first = std::ranges::min_element(thread_, {}, &Thread::failed_at)->failed;
   for (Thread& thread : thread_) {
-    if (thread.env.failed_check != 0 && thread.failed_at < at) {
-      first = thread.env;
-      at = thread.failed_at;
-    }
-    thread.env.failed_check = 0;
+    thread.failed_at = kNever;
+    thread.failed = {};
   }
   const Kernel& kernel = bound.kernel(step);
-  auto check = static_cast<size_t>(first.failed_check - 1);
+  auto check = static_cast<size_t>(first.check - 1);
   WEFT_CHECK(check < kernel.checks.size(), "kernel " + kernel.name + " knows its checks");
   std::string region = step.step->region.empty() ? "" : " (" + step.step->region + ")";
-  return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ",
-               first.failed_value, " is not between 0 and ", first.failed_limit - 1);
+  return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ", first.value,
+               " is not between 0 and ", first.limit - 1);
 }
 
 void Context::copy(const BoundGraph& bound, const BoundStep& step) {

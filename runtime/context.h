@@ -75,9 +75,11 @@ class Context {
   void reset_storage(uint64_t seed) { storage_.reset(seed); }
 
  private:
+  static constexpr int64_t kNever = INT64_MAX;
   struct alignas(64) Thread {
     KernelEnv env;
-    int64_t failed_at = 0;  // the piece of the grid in which its check failed
+    KernelFailure failed;        // the first of the launch that this thread knows
+    int64_t failed_at = kNever;  // the piece of the grid in which it was
   };
   struct Range {
     uintptr_t begin = 0;
@@ -114,6 +116,7 @@ class Context {
   uint64_t clock_ = 0;  // counts uses of bindings
   int64_t bindings_ = 0;
   int64_t runs_ = 0;
+  int64_t launches_ = 0;
   Memory arena_;
   Memory scratch_;
   std::vector<Thread> thread_;

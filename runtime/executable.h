@@ -19,7 +19,7 @@ struct Kernel {
   Dim programs;           // size of the grid (serial axes not counted)
   Dim scratch_bytes;      // per thread
   uint32_t buffers = 0;
-  std::vector<std::string> checks;  // what a failed check says: KernelEnv::failed_check - 1 into it
+  std::vector<std::string> checks;  // what a failed check says: KernelFailure::check - 1 into it
 };
 
 struct TensorSlot {

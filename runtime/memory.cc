@@ -15,7 +15,6 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kHugePage = int64_t{2} << 20;
 // Beyond this many buffers only one order is tried: each costs their number squared.
 constexpr size_t kFewBuffers = 2000;
 
@@ -95,6 +94,29 @@ Status check_sum(std::span<const Lifetime> lifetimes) {
   return ok();
 }
 
+std::byte* map(int64_t bytes) {
+  void* data = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+// Beginning where a huge page can. That it gives them is only advice to the system: one without is
+// as right, and slower.
+std::byte* map_huge(int64_t bytes) {
+  std::byte* all = map(bytes + kHugePage);
+  if (all == nullptr) return map(bytes);
+  const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(all) % kHugePage);
+  const int64_t before = over == 0 ? 0 : kHugePage - over;
+  // The parts that are not needed, in whole pages: munmap takes no others.
+  const auto page = static_cast<int64_t>(::sysconf(_SC_PAGESIZE));
+  const int64_t used = before + (bytes + page - 1) / page * page;
+  if (before > 0) ::munmap(all, static_cast<size_t>(before));
+  const int64_t after = (bytes + kHugePage + page - 1) / page * page - used;
+  if (after > 0) ::munmap(all + used, static_cast<size_t>(after));
+  ::madvise(all + before, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  return all + before;
+}
+
 }  // namespace
 
 int64_t aligned(int64_t bytes) {
@@ -108,15 +130,11 @@ Result<Memory> Memory::allocate(int64_t bytes, const std::string& what) {
     return error({}, what, ": ", bytes, " bytes are needed, this machine has ", machine_bytes())
         .hint("bind smaller sizes, for example B=1");
   }
-  void* data = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
+  memory.data_ = bytes >= kHugePage ? map_huge(bytes) : map(bytes);
+  if (memory.data_ == nullptr) {
     return error({}, what, ": the system does not give ", bytes, " bytes: ", std::strerror(errno))
         .hint("bind smaller sizes, for example B=1");
   }
-  // Only advice: a system without huge pages is as right, and slower.
-  if (bytes >= kHugePage) ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  memory.data_ = static_cast<std::byte*>(data);
   memory.bytes_ = bytes;
   return memory;
 }

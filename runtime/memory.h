@@ -13,11 +13,13 @@
 namespace weft {
 
 inline constexpr int64_t kBufferAlignment = 64;  // a cache line, and the widest vector
+inline constexpr int64_t kHugePage = int64_t{2} << 20;
 
 // `bytes` rounded up to kBufferAlignment. Needs bytes >= 0 and room in 64 bits.
 int64_t aligned(int64_t bytes);
 
-// Zero-filled memory from the system, in huge pages where it gives them; aligned to pages.
+// Zero-filled memory from the system, aligned to pages; from kHugePage bytes on in huge pages,
+// where it gives them.
 class Memory {
  public:
   Memory() = default;

@@ -57,7 +57,7 @@ Result<int> thread_count(int asked) {
   return asked == 0 ? std::min(cores(), kMaxThreads) : asked;
 }
 
-Pool::Pool(int threads) {
+Pool::Pool(int threads) : parts_(static_cast<size_t>(threads)) {
   // More threads than cores must not spin: the one that is waited for may need the core.
   spin_nanoseconds_ = threads <= cores() ? kSpinNanoseconds : 0;
   workers_.reserve(static_cast<size_t>(threads));
@@ -90,9 +90,12 @@ void Pool::run(int64_t count, Call call, void* context) {
     std::lock_guard lock(turn_);
     call_ = call;
     context_ = context;
-    count_ = count;
     piece_ = std::max<int64_t>(1, count / (threads() * kPiecesPerThread));
-    next_.store(0, std::memory_order_relaxed);
+    for (int64_t i = 0; i < threads(); ++i) {
+      Part& part = parts_[static_cast<size_t>(i)];
+      part.next.store(share(count, i), std::memory_order_relaxed);
+      part.end = share(count, i + 1);
+    }
     // No worker is active and none can join: the low half is free to be overwritten.
     uint32_t number = state_.load(std::memory_order_relaxed) & ~(kNumberStep - 1);
     state_.store((number + kNumberStep) | kOpen, std::memory_order_release);
@@ -103,11 +106,20 @@ void Pool::run(int64_t count, Call call, void* context) {
   inside_parallel = false;
 }
 
+// Where the part of a thread begins.
+int64_t Pool::share(int64_t count, int64_t thread) const {
+  const int64_t each = count / threads();
+  return each * thread + std::min(thread, count % threads());
+}
+
 void Pool::work(int thread) {
-  for (;;) {
-    int64_t begin = next_.fetch_add(piece_, std::memory_order_relaxed);
-    if (begin >= count_) return;
-    call_(context_, begin, std::min(begin + piece_, count_), thread);
+  for (int i = 0; i < threads(); ++i) {
+    Part& part = parts_[static_cast<size_t>((thread + i) % threads())];
+    for (;;) {
+      const int64_t begin = part.next.fetch_add(piece_, std::memory_order_relaxed);
+      if (begin >= part.end) break;
+      call_(context_, begin, std::min(begin + piece_, part.end), thread);
+    }
   }
 }
 

@@ -31,8 +31,9 @@ class Pool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls fn(begin, end, thread) for pieces that make up 0 .. count-1, each once; returns when all
-  // are done. `thread` is below threads() and belongs to one call at a time. Each thread gets its
-  // pieces in ascending order; who gets which is left to chance. Not to be called from within fn.
+  // are done. `thread` is below threads() and belongs to one call at a time. Each thread has a part
+  // of the whole, which it walks in ascending order; one that is done early takes pieces of the
+  // others'. Not to be called from within fn.
   template <class Fn>
   void parallel(int64_t count, Fn&& fn) {
     run(
@@ -44,9 +45,15 @@ class Pool {
   }
 
  private:
+  // What a thread begins with.
+  struct alignas(64) Part {
+    std::atomic<int64_t> next = 0;  // the first that nobody has taken
+    int64_t end = 0;
+  };
   using Call = void (*)(void* context, int64_t begin, int64_t end, int thread);
 
   void run(int64_t count, Call call, void* context);
+  int64_t share(int64_t count, int64_t thread) const;
   void work(int thread);
   void serve(int thread);
   uint32_t wait_for_job(uint32_t seen);
@@ -55,9 +62,8 @@ class Pool {
   // A job is described by these; written while no job is open.
   Call call_ = nullptr;
   void* context_ = nullptr;
-  int64_t count_ = 0;
   int64_t piece_ = 1;
-  alignas(64) std::atomic<int64_t> next_{0};    // first program that nobody has taken
+  std::vector<Part> parts_;                     // one per thread
   alignas(64) std::atomic<uint32_t> state_{0};  // see pool.cc
   std::atomic<bool> stop_{false};
   int64_t spin_nanoseconds_ = 0;

@@ -12,15 +12,35 @@ using tile::Value;
 
 namespace {
 
-constexpr int kMostRows = 12;
-// A product of no more rows than this many micro-tiles does not pay for copying rhs.
-constexpr int kInPlaceTiles = 24;
+// A product of no more rows than this does not pay for copying rhs.
+constexpr int64_t kInPlaceRows = 144;
 // One of so few has a micro-tile of its own.
-constexpr int kFewTiles = 4;
-// With one to three rows rhs is read once and from far away: this many of its rows side by side.
+constexpr int kFewRows = 24;
+// Rows of rhs that are read side by side where lhs has no more than kStreamedRows.
 constexpr int kStreams = 8;
-constexpr int64_t kInPlaceBlock = 128;
+constexpr int64_t kInPlaceBlock = 512;
 constexpr int64_t kInnerBlock = 1024;
+
+// A micro-tile of many rows, for the number of columns that there are. Sums, a vector of each
+// column and one of lhs lie in registers. With 32 registers four vectors across need the fewest
+// loads for a multiplication; fewer where that many columns would not be used.
+struct MicroShape {
+  int rows, vectors;
+};
+MicroShape micro_shape(int registers, std::optional<int64_t> columns, int lanes) {
+  if (registers < 32) return {6, 2};
+  constexpr MicroShape kShapes[] = {{6, 4}, {12, 2}, {12, 1}};
+  MicroShape best = kShapes[0];
+  auto computed = [&](const MicroShape& shape) {
+    const int64_t width = int64_t{shape.vectors} * lanes;
+    return (*columns + width - 1) / width * width;
+  };
+  for (const MicroShape& shape : kShapes) {
+    // One that saves less than an eighth of the work is not worth its loads.
+    if (columns && computed(shape) * 8 < computed(best) * 7) best = shape;
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -75,16 +95,18 @@ Dim KernelEmitter::step_along(ValueId id, AxisId axis) const {
 // Chooses the micro-tile and what is copied.
 void KernelEmitter::shape_product(Product& product) {
   const Dim height = product.m == tile::kNone ? Dim(1) : program_.axes[product.m].dim;
-  const int full = std::min((target_.vector_registers - 3) / 2, kMostRows);  // two vectors across
+  const auto [full, across] =
+      micro_shape(target_.vector_registers, axes_[product.n].extent, product.lanes);
   product.rows = full;
-  product.vectors = 2;
+  product.vectors = across;
   const int64_t near = target_.l1_bytes * 3 / 4 / byte_size(product.memory);
   product.k_block = std::max<int64_t>(64, near / (full + product.columns()) / 32 * 32);
 
   const bool rhs_plain = is_plain_load(product.rhs);
   const bool unit_n = rhs_plain && step_along(product.rhs, product.n).is_constant(1);
-  if (unit_n) product.in_place = ir_.CreateICmpSLE(dim(height), i64(int64_t{kInPlaceTiles} * full));
-  if (height.is_constant() && height.constant() <= int64_t{kFewTiles} * full) {
+  if (unit_n) product.in_place = ir_.CreateICmpSLE(dim(height), i64(kInPlaceRows));
+  if (height.is_constant() && height.constant() <= kFewRows) {
+    product.few = true;
     const auto few = static_cast<int>(std::max<int64_t>(1, height.constant()));
     product.rows = rows_for(few, full);
     auto unit_k = [&](ValueId id) {
@@ -97,10 +119,11 @@ void KernelEmitter::shape_product(Product& product) {
       product.k_block = kInnerBlock;
     } else if (unit_n) {
       product.k_block = kInPlaceBlock;
-      if (product.rows <= 3) {
+      if (product.rows <= kStreamedRows) {
         product.vectors = 4;
-        product.k_block = product.unroll = kStreams;
+        product.k_block = kStreams;
       }
+      product.prefetch_rhs = product.rows > kStreamedRows;
     }
   }
   if (product.m != tile::kNone && axes_[product.m].extent) {
@@ -211,6 +234,7 @@ void KernelEmitter::for_each_micro_tile(const Product& product, const MicroTile&
   apart([&] {
     loop(i64(0), product.depth, block, "block", [&](llvm::Value* begin) {
       llvm::Value* end = min64(product.depth, ir_.CreateAdd(begin, block));
+      if (product.near_lhs != nullptr) apart([&] { copy_near(product, begin, end); });
       loop(i64(0), width, i64(product.columns()), "columns", [&](llvm::Value* column) {
         loop(i64(0), height, i64(product.rows), "rows",
              [&](llvm::Value* row) { apart([&] { body(row, column, begin, end); }); });

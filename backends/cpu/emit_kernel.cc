@@ -204,11 +204,12 @@ void KernelEmitter::check(llvm::Value* ok, const std::string& message, llvm::Val
     IR::InsertPointGuard guard(ir_);
     ir_.SetInsertPoint(failed);
     auto set = [&](size_t offset, llvm::Value* field) {
-      ir_.CreateStore(field, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), env_, offset));
+      const size_t at = offsetof(KernelEnv, failed) + offset;
+      ir_.CreateStore(field, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), env_, at));
     };
-    set(offsetof(KernelEnv, failed_value), value);
-    set(offsetof(KernelEnv, failed_limit), limit);
-    set(offsetof(KernelEnv, failed_check), i64(static_cast<int64_t>(kernel_.checks.size())));
+    set(offsetof(KernelFailure, value), value);
+    set(offsetof(KernelFailure, limit), limit);
+    set(offsetof(KernelFailure, check), i64(static_cast<int64_t>(kernel_.checks.size())));
     ir_.CreateRetVoid();
   }
   llvm::BasicBlock* here = ir_.GetInsertBlock();

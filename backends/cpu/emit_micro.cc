@@ -6,13 +6,20 @@ namespace weft::cpu {
 
 using tile::Value;
 
-// The address of a plain load's element where the axis has the given coordinate and k its first.
+namespace {
+
+// Of rhs read in place: no prefetcher follows steps of a whole row.
+constexpr int64_t kRowsAhead = 32;
+
+}  // namespace
+
+// The address of a plain load's element where the axis has the given coordinate and k is `begin`.
 llvm::Value* KernelEmitter::plain_address(const Product& product, ValueId id, AxisId axis,
-                                          llvm::Value* coordinate) {
+                                          llvm::Value* coordinate, llvm::Value* begin) {
   const Value& value = program_.values[id];
   llvm::Value* address = nullptr;
   auto at_start = [&] {
-    at_level(product.k, product.k_base, 1, [&] {
+    at_level(product.k, ir_.CreateAdd(product.k_base, begin), 1, [&] {
       address = element_address(buffer_addresses_[value.ref.buffer],
                                 offset(value.ref, nullptr).first, value.dtype);
     });
@@ -32,12 +39,24 @@ llvm::Value* KernelEmitter::clamped(AxisId axis, llvm::Value* local) {
   return ir_.CreateAdd(axes_[axis].base, min64(local, last));
 }
 
-// The rows of lhs that a micro-tile reads: addresses of their elements at the first k, and the
+// The rows of lhs that a micro-tile reads: addresses of their elements where k is `begin`, and the
 // distance to the next k. The sums of rows beyond the last are not used.
-KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::Value* first) {
+KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::Value* first,
+                                                  llvm::Value* begin) {
   Streams streams;
+  if (product.near_lhs != nullptr) {
+    llvm::Value* start = ir_.CreateMul(first, i64(product.near_step()));
+    llvm::Value* address = element_address(product.near_lhs, start, product.memory);
+    for (int i = 0; i < product.rows; ++i) {
+      streams.addresses.push_back(
+          element_address(address, i64(i * product.near_step()), product.memory));
+    }
+    streams.step = i64(1);
+    return streams;
+  }
   if (product.packed_lhs != nullptr) {
-    llvm::Value* start = ir_.CreateMul(first, product.depth);
+    llvm::Value* start =
+        ir_.CreateAdd(ir_.CreateMul(first, product.depth), ir_.CreateMul(begin, i64(product.rows)));
     for (int i = 0; i < product.rows; ++i) {
       streams.addresses.push_back(
           element_address(product.packed_lhs, ir_.CreateAdd(start, i64(i)), product.memory));
@@ -48,22 +67,24 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
   streams.step = dim(step_along(product.lhs, product.k));
   for (int i = 0; i < product.rows; ++i) {
     llvm::Value* row = clamped(product.m, ir_.CreateAdd(first, i64(i)));
-    streams.addresses.push_back(plain_address(product, product.lhs, product.m, row));
+    streams.addresses.push_back(plain_address(product, product.lhs, product.m, row, begin));
   }
   return streams;
 }
 
-// The columns of rhs: where they are at the first k, and the distance to the next k.
-KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first) {
-  llvm::Value* panel =
-      element_address(product.panels, ir_.CreateMul(first, product.depth), product.memory);
+// The columns of rhs: where they are when k is `begin`, and the distance to the next k.
+KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first,
+                                                 llvm::Value* begin) {
   llvm::Value* step = i64(product.columns());
+  llvm::Value* start =
+      ir_.CreateAdd(ir_.CreateMul(first, product.depth), ir_.CreateMul(begin, step));
+  llvm::Value* panel = element_address(product.panels, start, product.memory);
   if (product.in_place == nullptr) return {{panel}, step};
   llvm::Value* left = ir_.CreateSub(axes_[product.n].size, first);
   llvm::Value* whole = ir_.CreateICmpSGE(left, i64(product.columns()));
   llvm::Value* here = ir_.CreateAnd(product.in_place, whole);
   llvm::Value* column = ir_.CreateAdd(axes_[product.n].base, first);
-  llvm::Value* address = plain_address(product, product.rhs, product.n, column);
+  llvm::Value* address = plain_address(product, product.rhs, product.n, column, begin);
   return {{ir_.CreateSelect(here, address, panel)},
           ir_.CreateSelect(here, dim(step_along(product.rhs, product.k)), step)};
 }
@@ -83,6 +104,40 @@ llvm::Value* KernelEmitter::add_product(const Product& product, llvm::Value* sum
   return emit_map(Op::add, {sum, term}, product.memory, product.memory);
 }
 
+// Asks for the cache line at the address: into all caches, or only those further from the core.
+void KernelEmitter::prefetch(llvm::Value* address, bool nearest) {
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                      {address, ir_.getInt32(0), ir_.getInt32(nearest ? 3 : 2), ir_.getInt32(1)});
+}
+
+// While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further
+// along k, or those of the next program. Each micro-tile asks for a share of it.
+void KernelEmitter::prefetch_lhs(const Product& product, llvm::Value* row, llvm::Value* column,
+                                 llvm::Value* begin, llvm::Value* end) {
+  if (product.near_lhs == nullptr || !is_plain_load(product.lhs)) return;
+  const std::optional<int64_t> height = axes_[product.m].extent;
+  const std::optional<int64_t> width = axes_[product.n].extent;
+  if (!height || !width || !step_along(product.lhs, product.k).is_constant(1)) return;
+  const int64_t line = 64 / byte_size(product.memory);
+  const int64_t panels = std::max<int64_t>(1, *width / product.columns());
+  const int64_t share = (product.k_block / line + panels - 1) / panels;  // lines of a row
+  llvm::Value* next_rows =
+      ir_.CreateSub(dim(step_along(product.lhs, product.m) * Dim(*height)), begin);
+  llvm::Value* ahead =
+      ir_.CreateSelect(ir_.CreateICmpSLT(end, product.depth), i64(product.k_block), next_rows);
+  llvm::Value* panel = ir_.CreateSDiv(column, i64(product.columns()));
+  ahead = ir_.CreateAdd(ahead, ir_.CreateMul(panel, i64(share * line)));
+  for (int i = 0; i < product.rows; ++i) {
+    llvm::Value* at = clamped(product.m, ir_.CreateAdd(row, i64(i)));
+    llvm::Value* from = plain_address(product, product.lhs, product.m, at, begin);
+    for (int64_t j = 0; j < share; ++j) {
+      // Not in bounds: at the end nothing follows, which a prefetch does not mind.
+      llvm::Value* offset = ir_.CreateAdd(ahead, i64(j * line));
+      prefetch(ir_.CreateGEP(memory_type(product.memory), from, offset), /*nearest=*/false);
+    }
+  }
+}
+
 // One step of k: every row's element times every vector of columns.
 void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
                                   const Streams& columns, llvm::Value* k,
@@ -94,6 +149,13 @@ void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
     llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(k, columns.step), i64(v * product.lanes));
     across.push_back(ir_.CreateAlignedLoad(
         vector, element_address(columns.addresses[0], at, product.memory), align));
+  }
+  if (product.prefetch_rhs) {
+    llvm::Value* later = ir_.CreateMul(ir_.CreateAdd(k, i64(kRowsAhead)), columns.step);
+    for (int v = 0; v < product.vectors; ++v) {
+      llvm::Value* at = ir_.CreateAdd(later, i64(v * product.lanes));
+      prefetch(ir_.CreateGEP(memory_type(product.memory), columns.addresses[0], at), true);
+    }
   }
   llvm::Value* along = ir_.CreateMul(k, rows.step);
   for (size_t r = 0; r < rows.addresses.size(); ++r) {
@@ -113,8 +175,9 @@ void KernelEmitter::multiply(const Product& product) {
   const llvm::Align align = alignment(product.memory);
   for_each_micro_tile(
       product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
-        const Streams rows = lhs_streams(product, row);
-        const Streams columns = rhs_stream(product, column);
+        const Streams rows = lhs_streams(product, row, begin);
+        const Streams columns = rhs_stream(product, column, begin);
+        prefetch_lhs(product, row, column, begin, end);
         std::vector<llvm::AllocaInst*> sums;
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {
@@ -124,7 +187,7 @@ void KernelEmitter::multiply(const Product& product) {
           sums.push_back(new_register(vector, "sum"));
           ir_.CreateStore(ir_.CreateAlignedLoad(vector, addresses.back(), align), sums.back());
         }
-        loop(begin, end, i64(1), "k",
+        loop(i64(0), ir_.CreateSub(end, begin), i64(1), "k",
              [&](llvm::Value* k) { multiply_step(product, rows, columns, k, sums); });
         for (size_t i = 0; i < sums.size(); ++i) {
           ir_.CreateAlignedStore(ir_.CreateLoad(vector, sums[i]), addresses[i], align);
@@ -171,15 +234,15 @@ void KernelEmitter::multiply_inner(const Product& product) {
   };
   for_each_micro_tile(product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin,
                                    llvm::Value* end) {
-    std::vector<llvm::Value*> streams = lhs_streams(product, row).addresses;
+    std::vector<llvm::Value*> streams = lhs_streams(product, row, begin).addresses;
     for (int i = 0; i < product.vectors; ++i) {
       llvm::Value* at = clamped(product.n, ir_.CreateAdd(column, i64(i)));
-      streams.push_back(plain_address(product, product.rhs, product.n, at));
+      streams.push_back(plain_address(product, product.rhs, product.n, at, begin));
     }
-    llvm::Value* rest = ir_.CreateSRem(ir_.CreateSub(end, begin), i64(product.lanes));
-    llvm::Value* stop = ir_.CreateSub(end, rest);
-    std::vector<llvm::Value*> wide = inner_products(product, streams, begin, stop, product.lanes);
-    std::vector<llvm::Value*> single = inner_products(product, streams, stop, end, 1);
+    llvm::Value* count = ir_.CreateSub(end, begin);
+    llvm::Value* stop = ir_.CreateSub(count, ir_.CreateSRem(count, i64(product.lanes)));
+    std::vector<llvm::Value*> wide = inner_products(product, streams, i64(0), stop, product.lanes);
+    std::vector<llvm::Value*> single = inner_products(product, streams, stop, count, 1);
     for (size_t i = 0; i < wide.size(); ++i) {
       llvm::Value* sum = wide[i];
       if (product.lanes > 1) sum = across_lanes(tile::Reduce::add, sum, product.memory);

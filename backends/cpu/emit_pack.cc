@@ -1,6 +1,9 @@
 // Operands of a product copied to the order in which they are read.
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+
 #include "backends/cpu/product.h"
+#include "runtime/cpu/kernel_abi.h"
 
 namespace weft::cpu {
 
@@ -29,23 +32,36 @@ std::set<tile::AxisId> KernelEmitter::coordinates_of(ValueId id) const {
   return axes;
 }
 
-// Runs `body` unless the tile that was packed last is the one wanted: programs that differ only in
-// m share a packed rhs.
+// Runs `body` unless the tile that this thread packed last, in this launch, is the one wanted:
+// programs that differ only in m share a packed rhs.
 void KernelEmitter::unless_packed(const Product& product, const std::function<void()>& body) {
-  std::vector<std::pair<llvm::AllocaInst*, llvm::Value*>> keys;  // register, what it has to hold
-  keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), i64(0));
-  for (AxisId axis : coordinates_of(product.rhs)) {
-    keys.emplace_back(new_register(ir_.getInt64Ty(), "packed", i64(-1)), axes_[axis].base);
-  }
+  std::vector<llvm::Value*> wanted = {env_word(offsetof(KernelEnv, launch))};
+  for (AxisId axis : coordinates_of(product.rhs)) wanted.push_back(axes_[axis].base);
+  std::vector<llvm::Value*> words;
+  for (size_t i = 0; i < wanted.size(); ++i) words.push_back(new_kept_word());
   llvm::Value* stale = ir_.getFalse();
-  for (const auto& [last, wanted] : keys) {
-    llvm::Value* known = ir_.CreateLoad(ir_.getInt64Ty(), last);
-    stale = ir_.CreateOr(stale, ir_.CreateICmpNE(known, wanted));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    llvm::Value* known = ir_.CreateLoad(ir_.getInt64Ty(), words[i]);
+    stale = ir_.CreateOr(stale, ir_.CreateICmpNE(known, wanted[i]));
   }
   if_then(stale, [&] {
-    for (const auto& [last, wanted] : keys) ir_.CreateStore(wanted, last);
+    for (size_t i = 0; i < wanted.size(); ++i) ir_.CreateStore(wanted[i], words[i]);
     apart(body);
   });
+}
+
+llvm::Value* KernelEmitter::env_word(size_t offset) {
+  return ir_.CreateLoad(ir_.getInt64Ty(),
+                        ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), env_, offset));
+}
+
+// A number that is still there in the next call of the launch, or if there are too many of them,
+// for the next program of this call; not that of any launch or a coordinate in the beginning.
+llvm::Value* KernelEmitter::new_kept_word() {
+  if (kept_words_ == kKeptWords) return new_register(ir_.getInt64Ty(), "packed", i64(-1));
+  const auto at = static_cast<int64_t>(sizeof(int64_t)) * kept_words_++;
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), env_,
+                                        offsetof(KernelEnv, kept) + static_cast<size_t>(at));
 }
 
 void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
@@ -106,13 +122,19 @@ void KernelEmitter::pack_last_panel(const Product& product, llvm::Value* first, 
   });
 }
 
-// Element (row, k) goes to [row / rows][k][row % rows]. It is read in place where that is as good:
-// not where the next element lies along m, since then each k is in another page.
+// A lhs whose neighbours lie along m goes to [m / rows][k][rows], since in place each k is in
+// another page. One with neighbours along k is copied too where enough columns share the copy: its
+// rows may lie so that they drive each other out of the cache.
 void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
   const AxisId m = product.m;
   const bool plain = is_plain_load(product.lhs);
-  if (plain && (m == tile::kNone || !step_along(product.lhs, m).is_constant(1))) return;
-  Dim height = round_up(most_coordinates(m), product.rows);
+  const Dim height = round_up(most_coordinates(m), product.rows);
+  const bool along_m = m != tile::kNone && neighbours_along(product.lhs, m, product.k);
+  if (plain && !along_m && !pays_near_copy(product)) return;
+  if (!along_m && product.rows > kStreamedRows) {
+    product.near_lhs = new_scratch(height * Dim(product.near_step()), product.memory, "near");
+    return;  // copied block by block
+  }
   product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
   apart([&] {
     if (m == tile::kNone) {
@@ -121,15 +143,55 @@ void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
     }
     const AxisState& state = axes_[m];
     llvm::Value* done = i64(0);
-    std::set<ValueId> seen_m;
-    std::set<ValueId> seen_k;
-    if (lane_score(product.lhs, m, seen_m) > lane_score(product.lhs, product.k, seen_k)) {
+    if (along_m) {
       done = ir_.CreateSub(state.size, ir_.CreateSRem(state.size, i64(product.rows)));
       loop(i64(0), done, i64(product.rows), "rows",
            [&](llvm::Value* first) { apart([&] { pack_rows(product, first); }); });
     }
     loop(done, state.size, i64(1), "row", [&](llvm::Value* local) {
       at_level(m, ir_.CreateAdd(state.base, local), 1, [&] { pack_row(product, local); });
+    });
+  });
+}
+
+// True if vectors of the value along `axis` are cheaper to make than along `other`.
+bool KernelEmitter::neighbours_along(ValueId id, AxisId axis, AxisId other) const {
+  std::set<ValueId> seen_axis;
+  std::set<ValueId> seen_other;
+  return lane_score(id, axis, seen_axis) > lane_score(id, other, seen_other);
+}
+
+bool KernelEmitter::pays_near_copy(const Product& product) const {
+  constexpr int64_t kPanels = 4;
+  if (product.rows <= kStreamedRows || product.few) return false;
+  const std::optional<int64_t> columns = axes_[product.n].extent;
+  return !columns || *columns >= kPanels * product.columns();
+}
+
+// Rows of lhs for one block of k; those beyond the last repeat it.
+void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
+  const AxisState& state = axes_[product.m];
+  llvm::Value* rows = i64(product.rows);
+  llvm::Value* tiles = ir_.CreateSDiv(ir_.CreateAdd(state.size, i64(product.rows - 1)), rows);
+  const int lanes = product.lanes;
+  llvm::Value* count = ir_.CreateSub(end, begin);
+  llvm::Value* stop = ir_.CreateSub(count, ir_.CreateSRem(count, i64(lanes)));
+  llvm::Value* first_k = ir_.CreateAdd(product.k_base, begin);
+  loop(i64(0), ir_.CreateMul(tiles, rows), i64(1), "near", [&](llvm::Value* local) {
+    llvm::Value* start = ir_.CreateMul(local, i64(product.near_step()));
+    auto copy = [&](llvm::Value* from, llvm::Value* to, int step) {
+      loop(from, to, i64(step), "copy", [&](llvm::Value* k) {
+        at_level(product.k, ir_.CreateAdd(first_k, k), step, [&] {
+          ir_.CreateAlignedStore(
+              narrow(eval_lanes(product.lhs), product.memory),
+              element_address(product.near_lhs, ir_.CreateAdd(start, k), product.memory),
+              alignment(product.memory));
+        });
+      });
+    };
+    at_level(product.m, clamped(product.m, local), 1, [&] {
+      copy(i64(0), stop, lanes);
+      copy(stop, count, 1);
     });
   });
 }

@@ -249,6 +249,8 @@ class KernelEmitter {
   // emit_pack.cc
   std::set<AxisId> coordinates_of(ValueId id) const;
   void unless_packed(const Product& product, const std::function<void()>& body);
+  llvm::Value* env_word(size_t offset);
+  llvm::Value* new_kept_word();
   void pack_rhs(Product& product, const Dim& depth);
   void put_in_panel(const Product& product, llvm::Value* value, llvm::Value* first, llvm::Value* k,
                     llvm::Value* column);
@@ -257,6 +259,9 @@ class KernelEmitter {
   void pack_lhs(Product& product, const Dim& depth);
   void pack_rows(const Product& product, llvm::Value* first);
   void pack_row(const Product& product, llvm::Value* local);
+  bool neighbours_along(ValueId id, AxisId axis, AxisId other) const;
+  bool pays_near_copy(const Product& product) const;
+  void copy_near(const Product& product, llvm::Value* begin, llvm::Value* end);
 
   // emit_micro.cc
   struct Streams {
@@ -264,13 +269,16 @@ class KernelEmitter {
     llvm::Value* step = nullptr;
   };
   llvm::Value* plain_address(const Product& product, ValueId id, AxisId axis,
-                             llvm::Value* coordinate);
+                             llvm::Value* coordinate, llvm::Value* begin);
   llvm::Value* clamped(AxisId axis, llvm::Value* local);
-  Streams lhs_streams(const Product& product, llvm::Value* first);
-  Streams rhs_stream(const Product& product, llvm::Value* first);
+  Streams lhs_streams(const Product& product, llvm::Value* first, llvm::Value* begin);
+  Streams rhs_stream(const Product& product, llvm::Value* first, llvm::Value* begin);
   llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
                            llvm::Value* b);
+  void prefetch(llvm::Value* address, bool nearest);
+  void prefetch_lhs(const Product& product, llvm::Value* row, llvm::Value* column,
+                    llvm::Value* begin, llvm::Value* end);
   void multiply_step(const Product& product, const Streams& rows, const Streams& columns,
                      llvm::Value* k, const std::vector<llvm::AllocaInst*>& sums);
   void multiply(const Product& product);
@@ -296,6 +304,7 @@ class KernelEmitter {
   std::map<Dim, llvm::Value*> dims_;
   std::vector<llvm::Value*> buffer_addresses_;
   Dim scratch_bytes_;
+  int64_t kept_words_ = 0;
   std::map<tile::BufferId, llvm::Value*> streams_;  // whether stores go past the caches
   llvm::Value* nowhere_ = nullptr;  // a place to read from when there is nothing to read
 

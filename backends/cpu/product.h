@@ -6,7 +6,13 @@
 
 namespace weft::cpu {
 
+// With so few rows rhs is read once and from far away, several of its rows side by side.
+constexpr int kStreamedRows = 3;
+
 struct KernelEmitter::Product {
+  // Between copied rows, so that their elements of one k do not compete for a place in the cache.
+  static constexpr int64_t kNearGap = 16;
+
   ValueId lhs = tile::kNone;
   ValueId rhs = tile::kNone;
   AxisId m = tile::kNone;  // kNone: one row
@@ -24,7 +30,7 @@ struct KernelEmitter::Product {
   int rows = 1;
   int vectors = 1;  // across; sums of a row if `inner`
   bool inner = false;
-  int unroll = 4;
+  bool few = false;     // not many more rows than a micro-tile has
   int64_t k_block = 1;  // of k at a time: what it reads stays in the cache near the core
 
   // rhs is copied to panels, [n / columns()][k][columns()], unless it can be read in place and
@@ -32,9 +38,13 @@ struct KernelEmitter::Product {
   llvm::Value* panels = nullptr;
   std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
   llvm::Value* in_place = nullptr;        // a bool; null: never
-  // lhs is read in place, or copied to [m / rows][k][rows].
+  bool prefetch_rhs = false;
+  // lhs is read in place, or copied: all of it to [m / rows][k][rows], or a block of k at a time to
+  // [m][near_step()], rows next to each other, wherever they lie in memory.
   llvm::Value* packed_lhs = nullptr;
+  llvm::Value* near_lhs = nullptr;
 
+  int64_t near_step() const { return k_block + kNearGap; }
   int columns() const { return inner ? vectors : vectors * lanes; }
 };
 

@@ -19,13 +19,24 @@ struct MathTable {
   double (*fmod)(double, double);
 };
 
-// One per thread; generated code fills in the first check that failed.
+inline constexpr int64_t kKeptWords = 64;
+
+// The first check that failed.
+struct KernelFailure {
+  int64_t check = 0;  // 0: none; else its number from 1, see Kernel::checks
+  int64_t value = 0;  // the index that was out of range
+  int64_t limit = 0;  // what it should have been below
+};
+
+// One per thread.
 struct KernelEnv {
   void* scratch = nullptr;  // Kernel::scratch_bytes, aligned to kScratchAlignment
   const MathTable* math = nullptr;
-  int64_t failed_check = 0;  // 0: none; else its number from 1, see Kernel::checks
-  int64_t failed_value = 0;  // the index that was out of range
-  int64_t failed_limit = 0;  // what it should have been below
+  KernelFailure failed;
+  // A launch calls the code several times on each thread. What it notes in `kept` and in scratch
+  // for its next call, such as what it has copied there, is good as long as `launch` is the same.
+  int64_t launch = 0;
+  int64_t kept[kKeptWords] = {};
 };
 
 inline constexpr int64_t kScratchAlignment = 64;

@@ -28,7 +28,7 @@ void run(const std::string& text, std::vector<void*> buffers) {
   env.math = &math_table();
   const LoadedCode loaded = LoadedCode::load(compiled.code).value();
   loaded.at(kernel.entry)(buffers.data(), nullptr, 0, kernel.programs.constant(), &env);
-  EXPECT_EQ(env.failed_check, 0);
+  EXPECT_EQ(env.failed.check, 0);
 }
 
 // Two rows at once: the second loop nest needs what the first overwrites.

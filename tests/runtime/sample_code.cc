@@ -50,10 +50,10 @@ SAMPLE_KERNEL void sample_lookup(void* const* buffers, const int64_t* args, int6
   for (int64_t r = begin; r < end; ++r) {
     int64_t from = index[r];
     if (from < 0 || from >= args[1]) {
-      if (env->failed_check == 0) {
-        env->failed_check = 1;
-        env->failed_value = from;
-        env->failed_limit = args[1];
+      if (env->failed.check == 0) {
+        env->failed.check = 1;
+        env->failed.value = from;
+        env->failed.limit = args[1];
       }
       return;
     }
