@@ -34,7 +34,9 @@ Operands decompose_softmax(Emitter& b, const Node& node, const Operands& operand
   Value masked = b.eq({largest, b.like(-std::numeric_limits<double>::infinity(), in)});
   Value powers = b.exp({b.sub({in, b.select({masked, zero, largest})})});
   Value total = b.sum({powers}, over_row);
-  return {b.div({powers, b.select({masked, b.like(1, in), total})})};
+  // One division a row: the total is at least 1, so its inverse loses nothing but a rounding.
+  Value one = b.like(1, in);
+  return {b.mul({powers, b.div({one, b.select({masked, one, total})})})};
 }
 
 namespace {

@@ -19,14 +19,18 @@ constexpr int64_t kBlockK = 512;
 constexpr int64_t kFewTiles = 16;
 constexpr int64_t kLongSum = 2 * kBlockK;
 
-// With few rows there is nothing else to share out: an even number of blocks, all of one size.
+// Blocks of one size, as far as whole steps allow. An even number of them where there are few, so
+// that two threads have equal shares even if there is but one block of rows.
 int64_t block_of_columns(const Dim& rows, const Dim& columns) {
   constexpr int64_t kFewRows = 48;
-  constexpr int64_t kStep = 32;
-  if (!rows.is_constant() || rows.constant() > kFewRows || !columns.is_constant()) return kBlockN;
-  const int64_t pairs = (columns.constant() + 2 * kBlockN - 1) / (2 * kBlockN);
-  const int64_t even = (columns.constant() + 2 * pairs - 1) / std::max<int64_t>(1, 2 * pairs);
-  return std::clamp<int64_t>((even + kStep - 1) / kStep * kStep, kStep, kBlockN);
+  constexpr int64_t kFewBlocks = 4;
+  if (!columns.is_constant()) return kBlockN;
+  const bool few_rows = rows.is_constant() && rows.constant() <= kFewRows;
+  const int64_t step = few_rows ? 32 : 64;
+  int64_t blocks = std::max<int64_t>(1, (columns.constant() + kBlockN - 1) / kBlockN);
+  if (few_rows || (blocks > 1 && blocks <= kFewBlocks)) blocks += blocks % 2;
+  const int64_t even = (columns.constant() + blocks - 1) / blocks;
+  return std::clamp<int64_t>((even + step - 1) / step * step, step, kBlockN);
 }
 
 class Matmul {

@@ -2,6 +2,7 @@
 #include "runtime/bind.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/oracle/sizes.h"
 #include "ir/oracle/tensor.h"
@@ -210,9 +211,11 @@ class Binder {
       size = std::min(step.chunk, total - base);
       sizes_[step.symbol] = size;
       sizes_[base_symbol(step.symbol)] = base;
+      numbers_.clear();
       for (const Step& inner : step.body) WEFT_TRY_STATUS(bind_step(inner));
     }
     sizes_ = std::move(outside);
+    numbers_.clear();
     return ok();
   }
 
@@ -239,24 +242,39 @@ class Binder {
             static_cast<uint32_t>(bound_.args.size())};
   }
 
-  // The sizes as the kernel of a launch knows them.
-  Result<DimBinding> sizes_in(const Step& launch) const {
-    DimBinding inside = sizes_;
+  // What a launch's numbers follow from, beside the sizes around it: the meaning of its symbols.
+  using Symbols = std::vector<std::pair<std::string_view, int64_t>>;
+  struct Numbers {
+    Symbols symbols;
+    int64_t programs = 0;
+    uint32_t first_arg = 0;
+  };
+
+  // The layers of a model launch the same kernels with the same numbers: computed once.
+  Result<Numbers> numbers_of(const Step& launch) {
+    Symbols symbols;
     for (const auto& [symbol, meaning] : launch.symbols) {
-      WEFT_TRY(inside[symbol], number(meaning, "size"));
+      WEFT_TRY(const int64_t value, number(meaning, "size"));
+      symbols.emplace_back(symbol, value);
     }
-    return inside;
+    std::vector<Numbers>& known = numbers_[launch.program];
+    auto found = std::ranges::find(known, symbols, &Numbers::symbols);
+    if (found != known.end()) return *found;
+    WEFT_TRY(Numbers fresh, compute(launch, std::move(symbols)));
+    known.push_back(fresh);
+    return fresh;
   }
 
-  Status bind_launch(const Step& step) {
-    const Kernel& kernel = bound_.loaded->executable().kernels[step.program];
-    BoundStep bound = started(step);
-    WEFT_TRY(const DimBinding inside, sizes_in(step));
-    WEFT_TRY(bound.count, number(kernel.programs, "the size of a grid", inside));
-    if (bound.count < 0) return fail("kernel ", kernel.name, " has ", bound.count, " programs");
-    if (bound.count == 0) return ok();  // nothing to compute
-    bound.function = bound_.loaded->function(step.program);
-    WEFT_TRY_STATUS(bind_places(step));
+  Result<Numbers> compute(const Step& launch, Symbols symbols) {
+    const Kernel& kernel = bound_.loaded->executable().kernels[launch.program];
+    DimBinding inside = sizes_;
+    for (const auto& [symbol, value] : symbols) inside[std::string(symbol)] = value;
+    Numbers result{std::move(symbols), 0, static_cast<uint32_t>(bound_.args.size())};
+    WEFT_TRY(result.programs, number(kernel.programs, "the size of a grid", inside));
+    if (result.programs < 0) {
+      return fail("kernel ", kernel.name, " has ", result.programs, " programs");
+    }
+    if (result.programs == 0) return result;
     for (const Dim& arg : kernel.args) {
       WEFT_TRY(int64_t value, number(arg, "an argument", inside));
       bound_.args.push_back(value);
@@ -264,6 +282,17 @@ class Binder {
     WEFT_TRY(int64_t scratch, number(kernel.scratch_bytes, "scratch", inside));
     if (scratch < 0) return fail("kernel ", kernel.name, " has ", scratch, " bytes of scratch");
     bound_.scratch_bytes = std::max(bound_.scratch_bytes, scratch);
+    return result;
+  }
+
+  Status bind_launch(const Step& step) {
+    WEFT_TRY(const Numbers numbers, numbers_of(step));
+    if (numbers.programs == 0) return ok();  // nothing to compute
+    BoundStep bound = started(step);
+    bound.first_arg = numbers.first_arg;
+    bound.count = numbers.programs;
+    bound.function = bound_.loaded->function(step.program);
+    WEFT_TRY_STATUS(bind_places(step));
     bound_.most_buffers = std::max(bound_.most_buffers, static_cast<uint32_t>(step.buffers.size()));
     bound_.steps.push_back(bound);
     return ok();
@@ -295,7 +324,8 @@ class Binder {
   const GraphPlan& plan_;
   const GraphInterface& interface_;
   BoundGraph bound_;
-  DimBinding sizes_;  // with those of the repeats around
+  DimBinding sizes_;                                  // with those of the repeats around
+  std::map<uint32_t, std::vector<Numbers>> numbers_;  // by program, for these sizes
   uint32_t number_ = 0;
   std::set<uint32_t> seen_;  // storage
 };

@@ -13,7 +13,7 @@ using tile::Value;
 namespace {
 
 // A product of no more rows than this does not pay for copying rhs.
-constexpr int64_t kInPlaceRows = 144;
+constexpr int64_t kInPlaceRows = 48;
 // One of so few has a micro-tile of its own.
 constexpr int kFewRows = 24;
 // Rows of rhs that are read side by side where lhs has no more than kStreamedRows.

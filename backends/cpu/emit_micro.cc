@@ -45,13 +45,15 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
                                                   llvm::Value* begin) {
   Streams streams;
   if (product.near_lhs != nullptr) {
-    llvm::Value* start = ir_.CreateMul(first, i64(product.near_step()));
+    llvm::Value* step = dim(product.near_step);
+    llvm::Value* across = product.near_along_m ? i64(1) : step;
+    llvm::Value* start = ir_.CreateMul(first, across);
     llvm::Value* address = element_address(product.near_lhs, start, product.memory);
     for (int i = 0; i < product.rows; ++i) {
       streams.addresses.push_back(
-          element_address(address, i64(i * product.near_step()), product.memory));
+          element_address(address, ir_.CreateMul(i64(i), across), product.memory));
     }
-    streams.step = i64(1);
+    streams.step = product.near_along_m ? step : i64(1);
     return streams;
   }
   if (product.packed_lhs != nullptr) {
@@ -110,34 +112,6 @@ void KernelEmitter::prefetch(llvm::Value* address, bool nearest) {
                       {address, ir_.getInt32(0), ir_.getInt32(nearest ? 3 : 2), ir_.getInt32(1)});
 }
 
-// While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further
-// along k, or those of the next program. Each micro-tile asks for a share of it.
-void KernelEmitter::prefetch_lhs(const Product& product, llvm::Value* row, llvm::Value* column,
-                                 llvm::Value* begin, llvm::Value* end) {
-  if (product.near_lhs == nullptr || !is_plain_load(product.lhs)) return;
-  const std::optional<int64_t> height = axes_[product.m].extent;
-  const std::optional<int64_t> width = axes_[product.n].extent;
-  if (!height || !width || !step_along(product.lhs, product.k).is_constant(1)) return;
-  const int64_t line = 64 / byte_size(product.memory);
-  const int64_t panels = std::max<int64_t>(1, *width / product.columns());
-  const int64_t share = (product.k_block / line + panels - 1) / panels;  // lines of a row
-  llvm::Value* next_rows =
-      ir_.CreateSub(dim(step_along(product.lhs, product.m) * Dim(*height)), begin);
-  llvm::Value* ahead =
-      ir_.CreateSelect(ir_.CreateICmpSLT(end, product.depth), i64(product.k_block), next_rows);
-  llvm::Value* panel = ir_.CreateSDiv(column, i64(product.columns()));
-  ahead = ir_.CreateAdd(ahead, ir_.CreateMul(panel, i64(share * line)));
-  for (int i = 0; i < product.rows; ++i) {
-    llvm::Value* at = clamped(product.m, ir_.CreateAdd(row, i64(i)));
-    llvm::Value* from = plain_address(product, product.lhs, product.m, at, begin);
-    for (int64_t j = 0; j < share; ++j) {
-      // Not in bounds: at the end nothing follows, which a prefetch does not mind.
-      llvm::Value* offset = ir_.CreateAdd(ahead, i64(j * line));
-      prefetch(ir_.CreateGEP(memory_type(product.memory), from, offset), /*nearest=*/false);
-    }
-  }
-}
-
 // One step of k: every row's element times every vector of columns.
 void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
                                   const Streams& columns, llvm::Value* k,
@@ -177,7 +151,7 @@ void KernelEmitter::multiply(const Product& product) {
       product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
         const Streams rows = lhs_streams(product, row, begin);
         const Streams columns = rhs_stream(product, column, begin);
-        prefetch_lhs(product, row, column, begin, end);
+        prefetch_near(product, row, column, begin, end);
         std::vector<llvm::AllocaInst*> sums;
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {

@@ -65,24 +65,43 @@ llvm::Value* KernelEmitter::new_kept_word() {
 }
 
 void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
-  const int columns = product.columns();
-  Dim width = round_up(most_coordinates(product.n), columns);
+  Dim width = round_up(most_coordinates(product.n), product.columns());
   product.panels = new_scratch(width * depth, product.memory, "panels");
   unless_packed(product, [&] {
     for (ValueId id : product.rhs_randoms) fill_random(id, random_axis(id));
     const AxisState& n = axes_[product.n];
-    llvm::Value* end = ir_.CreateAdd(n.base, n.size);
-    loop(n.base, end, i64(columns), "panel", [&](llvm::Value* first) {
-      llvm::Value* have = min64(i64(columns), ir_.CreateSub(end, first));
-      llvm::Value* whole = ir_.CreateICmpEQ(have, i64(columns));
-      llvm::Value* copied = whole;
-      if (product.in_place != nullptr) {
-        copied = ir_.CreateAnd(whole, ir_.CreateNot(product.in_place));
-      }
-      if_then(copied, [&] { apart([&] { pack_whole_panel(product, first); }); });
-      if_then(ir_.CreateNot(whole), [&] { apart([&] { pack_last_panel(product, first, have); }); });
-    });
+    llvm::Value* rest = ir_.CreateSRem(n.size, i64(product.columns()));
+    llvm::Value* whole = ir_.CreateAdd(n.base, ir_.CreateSub(n.size, rest));
+    if (product.in_place == nullptr) {
+      pack_whole_panels(product, whole);
+    } else {
+      if_then(ir_.CreateNot(product.in_place), [&] { pack_whole_panels(product, whole); });
+    }
+    if_then(ir_.CreateICmpSGT(rest, i64(0)),
+            [&] { apart([&] { pack_last_panel(product, whole, rest); }); });
   });
+}
+
+// The panels up to column `end`. Neighbours along n are read as they lie, row after row; else one
+// panel is made after the other.
+void KernelEmitter::pack_whole_panels(const Product& product, llvm::Value* end) {
+  auto panels = [&](const std::function<void(llvm::Value*)>& body) {
+    loop(axes_[product.n].base, end, i64(product.columns()), "panel",
+         [&](llvm::Value* first) { apart([&] { body(first); }); });
+  };
+  auto rows = [&](const std::function<void(llvm::Value*)>& body) {
+    loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) { apart([&] { body(k); }); });
+  };
+  if (neighbours_along(product.rhs, product.n, product.k)) {
+    rows([&](llvm::Value* k) {
+      prefetch_row(product, k, end);
+      panels([&](llvm::Value* first) { pack_panel_row(product, first, k); });
+    });
+  } else {
+    panels([&](llvm::Value* first) {
+      rows([&](llvm::Value* k) { pack_panel_row(product, first, k); });
+    });
+  }
 }
 
 // Stores element (k, column) of the panel whose first column is `first`.
@@ -96,15 +115,28 @@ void KernelEmitter::put_in_panel(const Product& product, llvm::Value* value, llv
                          alignment(product.memory));
 }
 
-void KernelEmitter::pack_whole_panel(const Product& product, llvm::Value* first) {
-  loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
-    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
-      for (int v = 0; v < product.vectors; ++v) {
-        llvm::Value* column = i64(v * product.lanes);
-        at_level(product.n, ir_.CreateAdd(first, column), product.lanes,
-                 [&] { put_in_panel(product, eval_lanes(product.rhs), first, k, column); });
-      }
-    });
+// Asks for a row of rhs that will be copied a little later: the next row is often in another page,
+// where no prefetcher follows.
+void KernelEmitter::prefetch_row(const Product& product, llvm::Value* k, llvm::Value* end) {
+  constexpr int64_t kAhead = 8;
+  if (!is_plain_load(product.rhs)) return;
+  llvm::Value* base = axes_[product.n].base;
+  llvm::Value* from = plain_address(product, product.rhs, product.n, base, k);
+  llvm::Value* later = dim(step_along(product.rhs, product.k) * Dim(kAhead));
+  const int64_t line = 64 / byte_size(product.memory);
+  loop(i64(0), ir_.CreateSub(end, base), i64(line), "prefetch", [&](llvm::Value* column) {
+    llvm::Value* at = ir_.CreateAdd(later, column);
+    prefetch(ir_.CreateGEP(memory_type(product.memory), from, at), /*nearest=*/true);
+  });
+}
+
+void KernelEmitter::pack_panel_row(const Product& product, llvm::Value* first, llvm::Value* k) {
+  at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
+    for (int v = 0; v < product.vectors; ++v) {
+      llvm::Value* column = i64(v * product.lanes);
+      at_level(product.n, ir_.CreateAdd(first, column), product.lanes,
+               [&] { put_in_panel(product, eval_lanes(product.rhs), first, k, column); });
+    }
   });
 }
 
@@ -119,126 +151,6 @@ void KernelEmitter::pack_last_panel(const Product& product, llvm::Value* first, 
         put_in_panel(product, llvm::Constant::getNullValue(product.type), first, k, column);
       });
     });
-  });
-}
-
-// A lhs whose neighbours lie along m goes to [m / rows][k][rows], since in place each k is in
-// another page. One with neighbours along k is copied too where enough columns share the copy: its
-// rows may lie so that they drive each other out of the cache.
-void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
-  const AxisId m = product.m;
-  const bool plain = is_plain_load(product.lhs);
-  const Dim height = round_up(most_coordinates(m), product.rows);
-  const bool along_m = m != tile::kNone && neighbours_along(product.lhs, m, product.k);
-  if (plain && !along_m && !pays_near_copy(product)) return;
-  if (!along_m && product.rows > kStreamedRows) {
-    product.near_lhs = new_scratch(height * Dim(product.near_step()), product.memory, "near");
-    return;  // copied block by block
-  }
-  product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
-  apart([&] {
-    if (m == tile::kNone) {
-      pack_row(product, i64(0));
-      return;
-    }
-    const AxisState& state = axes_[m];
-    llvm::Value* done = i64(0);
-    if (along_m) {
-      done = ir_.CreateSub(state.size, ir_.CreateSRem(state.size, i64(product.rows)));
-      loop(i64(0), done, i64(product.rows), "rows",
-           [&](llvm::Value* first) { apart([&] { pack_rows(product, first); }); });
-    }
-    loop(done, state.size, i64(1), "row", [&](llvm::Value* local) {
-      at_level(m, ir_.CreateAdd(state.base, local), 1, [&] { pack_row(product, local); });
-    });
-  });
-}
-
-// True if vectors of the value along `axis` are cheaper to make than along `other`.
-bool KernelEmitter::neighbours_along(ValueId id, AxisId axis, AxisId other) const {
-  std::set<ValueId> seen_axis;
-  std::set<ValueId> seen_other;
-  return lane_score(id, axis, seen_axis) > lane_score(id, other, seen_other);
-}
-
-bool KernelEmitter::pays_near_copy(const Product& product) const {
-  constexpr int64_t kPanels = 4;
-  if (product.rows <= kStreamedRows || product.few) return false;
-  const std::optional<int64_t> columns = axes_[product.n].extent;
-  return !columns || *columns >= kPanels * product.columns();
-}
-
-// Rows of lhs for one block of k; those beyond the last repeat it.
-void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
-  const AxisState& state = axes_[product.m];
-  llvm::Value* rows = i64(product.rows);
-  llvm::Value* tiles = ir_.CreateSDiv(ir_.CreateAdd(state.size, i64(product.rows - 1)), rows);
-  const int lanes = product.lanes;
-  llvm::Value* count = ir_.CreateSub(end, begin);
-  llvm::Value* stop = ir_.CreateSub(count, ir_.CreateSRem(count, i64(lanes)));
-  llvm::Value* first_k = ir_.CreateAdd(product.k_base, begin);
-  loop(i64(0), ir_.CreateMul(tiles, rows), i64(1), "near", [&](llvm::Value* local) {
-    llvm::Value* start = ir_.CreateMul(local, i64(product.near_step()));
-    auto copy = [&](llvm::Value* from, llvm::Value* to, int step) {
-      loop(from, to, i64(step), "copy", [&](llvm::Value* k) {
-        at_level(product.k, ir_.CreateAdd(first_k, k), step, [&] {
-          ir_.CreateAlignedStore(
-              narrow(eval_lanes(product.lhs), product.memory),
-              element_address(product.near_lhs, ir_.CreateAdd(start, k), product.memory),
-              alignment(product.memory));
-        });
-      });
-    };
-    at_level(product.m, clamped(product.m, local), 1, [&] {
-      copy(i64(0), stop, lanes);
-      copy(stop, count, 1);
-    });
-  });
-}
-
-// The rows of a micro-tile from `first` on, one k after the other.
-void KernelEmitter::pack_rows(const Product& product, llvm::Value* first) {
-  llvm::Value* start = ir_.CreateMul(first, product.depth);
-  llvm::Value* row = ir_.CreateAdd(axes_[product.m].base, first);
-  loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) {
-    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] {
-      at_level(product.m, row, product.rows, [&] {
-        llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
-        ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
-                               element_address(product.packed_lhs, at, product.memory),
-                               alignment(product.memory));
-      });
-    });
-  });
-}
-
-// One row, in vectors along k.
-void KernelEmitter::pack_row(const Product& product, llvm::Value* local) {
-  llvm::Value* block = ir_.CreateSDiv(local, i64(product.rows));
-  llvm::Value* row = ir_.CreateSRem(local, i64(product.rows));
-  llvm::Value* start = ir_.CreateMul(ir_.CreateMul(block, product.depth), i64(product.rows));
-  start = ir_.CreateAdd(start, row);
-  auto put = [&](llvm::Value* value, llvm::Value* k) {
-    llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
-    ir_.CreateAlignedStore(narrow(value, product.memory),
-                           element_address(product.packed_lhs, at, product.memory),
-                           alignment(product.memory));
-  };
-  const int lanes = product.lanes;
-  llvm::Value* rest = ir_.CreateSRem(product.depth, i64(lanes));
-  llvm::Value* stop = ir_.CreateSub(product.depth, rest);
-  loop(i64(0), stop, i64(lanes), "pack", [&](llvm::Value* k) {
-    at_level(product.k, ir_.CreateAdd(product.k_base, k), lanes, [&] {
-      llvm::Value* all = eval_lanes(product.lhs);
-      for (int i = 0; i < lanes; ++i) {
-        llvm::Value* one =
-            lanes == 1 ? all : ir_.CreateExtractElement(all, static_cast<uint64_t>(i));
-        put(one, ir_.CreateAdd(k, i64(i)));
-      }
-    });
-  });
-  loop(stop, product.depth, i64(1), "pack.rest", [&](llvm::Value* k) {
-    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] { put(eval(product.lhs), k); });
   });
 }
 

@@ -254,14 +254,27 @@ class KernelEmitter {
   void pack_rhs(Product& product, const Dim& depth);
   void put_in_panel(const Product& product, llvm::Value* value, llvm::Value* first, llvm::Value* k,
                     llvm::Value* column);
-  void pack_whole_panel(const Product& product, llvm::Value* first);
+  void pack_whole_panels(const Product& product, llvm::Value* end);
+  void prefetch_row(const Product& product, llvm::Value* k, llvm::Value* end);
+  void pack_panel_row(const Product& product, llvm::Value* first, llvm::Value* k);
   void pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have);
+
+  // emit_near.cc
+  struct NearPart {
+    AxisId axis;
+    llvm::Value* begin;
+    llvm::Value* end;
+    int lanes;
+  };
   void pack_lhs(Product& product, const Dim& depth);
-  void pack_rows(const Product& product, llvm::Value* first);
-  void pack_row(const Product& product, llvm::Value* local);
   bool neighbours_along(ValueId id, AxisId axis, AxisId other) const;
   bool pays_near_copy(const Product& product) const;
   void copy_near(const Product& product, llvm::Value* begin, llvm::Value* end);
+  void copy_line(const Product& product, llvm::Value* line, const NearPart& part,
+                 const std::function<llvm::Value*(llvm::Value*)>& coordinate);
+  void prefetch_near(const Product& product, llvm::Value* row, llvm::Value* column,
+                     llvm::Value* begin, llvm::Value* end);
+  void pack_row(const Product& product, llvm::Value* local);
 
   // emit_micro.cc
   struct Streams {
@@ -277,8 +290,6 @@ class KernelEmitter {
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
                            llvm::Value* b);
   void prefetch(llvm::Value* address, bool nearest);
-  void prefetch_lhs(const Product& product, llvm::Value* row, llvm::Value* column,
-                    llvm::Value* begin, llvm::Value* end);
   void multiply_step(const Product& product, const Streams& rows, const Streams& columns,
                      llvm::Value* k, const std::vector<llvm::AllocaInst*>& sums);
   void multiply(const Product& product);

@@ -39,12 +39,13 @@ struct KernelEmitter::Product {
   std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
   llvm::Value* in_place = nullptr;        // a bool; null: never
   bool prefetch_rhs = false;
-  // lhs is read in place, or copied: all of it to [m / rows][k][rows], or a block of k at a time to
-  // [m][near_step()], rows next to each other, wherever they lie in memory.
+  // lhs is read in place, or copied a block of k at a time: to lines of rows, or of columns if its
+  // neighbours lie along m. If there are few rows all of it is copied, to [m / rows][k][rows].
   llvm::Value* packed_lhs = nullptr;
   llvm::Value* near_lhs = nullptr;
+  bool near_along_m = false;
+  Dim near_step = 0;  // from line to line
 
-  int64_t near_step() const { return k_block + kNearGap; }
   int columns() const { return inner ? vectors : vectors * lanes; }
 };
 

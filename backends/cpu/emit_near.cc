@@ -1,0 +1,164 @@
+// The left operand of a product, copied to where its rows lie next to each other.
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/product.h"
+
+namespace weft::cpu {
+
+// A lhs with neighbours along m is in another page at each k. One with neighbours along k is copied
+// where enough columns share the copy: its rows may lie so that they drive each other out of the
+// cache.
+void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
+  const AxisId m = product.m;
+  const bool plain = is_plain_load(product.lhs);
+  product.near_along_m = m != tile::kNone && neighbours_along(product.lhs, m, product.k);
+  if (plain && !product.near_along_m && !pays_near_copy(product)) return;
+  const Dim height = round_up(most_coordinates(m), product.rows);
+  if (product.rows > kStreamedRows) {
+    const Dim gap = Product::kNearGap;
+    product.near_step = (product.near_along_m ? height : Dim(product.k_block)) + gap;
+    const Dim lines = product.near_along_m ? Dim(product.k_block) : height;
+    product.near_lhs = new_scratch(lines * product.near_step, product.memory, "near");
+    return;  // copied block by block
+  }
+  product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
+  apart([&] {
+    if (m == tile::kNone) {
+      pack_row(product, i64(0));
+      return;
+    }
+    loop(i64(0), axes_[m].size, i64(1), "row", [&](llvm::Value* local) {
+      llvm::Value* row = ir_.CreateAdd(axes_[m].base, local);
+      at_level(m, row, 1, [&] { pack_row(product, local); });
+    });
+  });
+}
+
+// True if vectors of the value along `axis` are cheaper to make than along `other`.
+bool KernelEmitter::neighbours_along(ValueId id, AxisId axis, AxisId other) const {
+  std::set<ValueId> seen_axis;
+  std::set<ValueId> seen_other;
+  return lane_score(id, axis, seen_axis) > lane_score(id, other, seen_other);
+}
+
+bool KernelEmitter::pays_near_copy(const Product& product) const {
+  constexpr int64_t kPanels = 4;
+  if (product.rows <= kStreamedRows || product.few) return false;
+  const std::optional<int64_t> columns = axes_[product.n].extent;
+  return !columns || *columns >= kPanels * product.columns();
+}
+
+// The rows of lhs for one block of k; those beyond the last, up to a whole micro-tile, repeat it.
+void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
+  llvm::Value* size = axes_[product.m].size;
+  llvm::Value* rows = i64(product.rows);
+  llvm::Value* tiles = ir_.CreateSDiv(ir_.CreateAdd(size, i64(product.rows - 1)), rows);
+  llvm::Value* height = ir_.CreateMul(tiles, rows);
+  llvm::Value* count = ir_.CreateSub(end, begin);
+  llvm::Value* first_k = ir_.CreateAdd(product.k_base, begin);
+  auto row = [&](llvm::Value* local) { return clamped(product.m, local); };
+  auto k = [&](llvm::Value* local) { return ir_.CreateAdd(first_k, local); };
+  const int lanes = product.lanes;
+  if (product.near_along_m) {
+    loop(i64(0), count, i64(1), "near", [&](llvm::Value* line) {
+      at_level(product.k, k(line), 1, [&] {
+        llvm::Value* whole = ir_.CreateSub(size, ir_.CreateSRem(size, i64(lanes)));
+        copy_line(product, line, {product.m, i64(0), whole, lanes}, row);
+        copy_line(product, line, {product.m, whole, height, 1}, row);
+      });
+    });
+    return;
+  }
+  loop(i64(0), height, i64(1), "near", [&](llvm::Value* line) {
+    at_level(product.m, row(line), 1, [&] {
+      llvm::Value* whole = ir_.CreateSub(count, ir_.CreateSRem(count, i64(lanes)));
+      copy_line(product, line, {product.k, i64(0), whole, lanes}, k);
+      copy_line(product, line, {product.k, whole, count, 1}, k);
+    });
+  });
+}
+
+// A part of one line of the copy, in vectors along `part.axis`.
+void KernelEmitter::copy_line(const Product& product, llvm::Value* line, const NearPart& part,
+                              const std::function<llvm::Value*(llvm::Value*)>& coordinate) {
+  llvm::Value* start = ir_.CreateMul(line, dim(product.near_step));
+  loop(part.begin, part.end, i64(part.lanes), "copy", [&](llvm::Value* local) {
+    at_level(part.axis, coordinate(local), part.lanes, [&] {
+      ir_.CreateAlignedStore(
+          narrow(eval_lanes(product.lhs), product.memory),
+          element_address(product.near_lhs, ir_.CreateAdd(start, local), product.memory),
+          alignment(product.memory));
+    });
+  });
+}
+
+// While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further
+// along k, or those of the next program. Each micro-tile asks for a share of it.
+void KernelEmitter::prefetch_near(const Product& product, llvm::Value* row, llvm::Value* column,
+                                  llvm::Value* begin, llvm::Value* end) {
+  if (product.near_lhs == nullptr || !is_plain_load(product.lhs)) return;
+  const std::optional<int64_t> height = axes_[product.m].extent;
+  const std::optional<int64_t> width = axes_[product.n].extent;
+  if (!height || !width) return;
+  const Dim step_k = step_along(product.lhs, product.k);
+  const int64_t panels = std::max<int64_t>(1, *width / product.columns());
+  llvm::Value* panel = ir_.CreateSDiv(column, i64(product.columns()));
+  llvm::Value* next_rows = ir_.CreateSub(dim(step_along(product.lhs, product.m) * Dim(*height)),
+                                         ir_.CreateMul(begin, dim(step_k)));
+  llvm::Value* ahead = ir_.CreateSelect(ir_.CreateICmpSLT(end, product.depth),
+                                        dim(step_k * Dim(product.k_block)), next_rows);
+  // Not in bounds: at the end nothing follows, which a prefetch does not mind.
+  auto ask = [&](llvm::Value* from, llvm::Value* offset) {
+    prefetch(ir_.CreateGEP(memory_type(product.memory), from, ir_.CreateAdd(ahead, offset)),
+             /*nearest=*/false);
+  };
+  if (product.near_along_m) {
+    const int64_t share = (product.k_block + panels - 1) / panels;
+    llvm::Value* from =
+        plain_address(product, product.lhs, product.m, clamped(product.m, row), begin);
+    llvm::Value* first = ir_.CreateMul(panel, i64(share));
+    loop(first, ir_.CreateAdd(first, i64(share)), i64(1), "prefetch",
+         [&](llvm::Value* k) { ask(from, ir_.CreateMul(k, dim(step_k))); });
+    return;
+  }
+  if (!step_k.is_constant(1)) return;
+  const int64_t line = 64 / byte_size(product.memory);
+  const int64_t share = (product.k_block / line + panels - 1) / panels * line;  // of a row
+  llvm::Value* first = ir_.CreateMul(panel, i64(share));
+  for (int i = 0; i < product.rows; ++i) {
+    llvm::Value* at = clamped(product.m, ir_.CreateAdd(row, i64(i)));
+    llvm::Value* from = plain_address(product, product.lhs, product.m, at, begin);
+    for (int64_t j = 0; j < share; j += line) ask(from, ir_.CreateAdd(first, i64(j)));
+  }
+}
+
+// One row, in vectors along k.
+void KernelEmitter::pack_row(const Product& product, llvm::Value* local) {
+  llvm::Value* block = ir_.CreateSDiv(local, i64(product.rows));
+  llvm::Value* row = ir_.CreateSRem(local, i64(product.rows));
+  llvm::Value* start = ir_.CreateMul(ir_.CreateMul(block, product.depth), i64(product.rows));
+  start = ir_.CreateAdd(start, row);
+  auto put = [&](llvm::Value* value, llvm::Value* k) {
+    llvm::Value* at = ir_.CreateAdd(start, ir_.CreateMul(k, i64(product.rows)));
+    ir_.CreateAlignedStore(narrow(value, product.memory),
+                           element_address(product.packed_lhs, at, product.memory),
+                           alignment(product.memory));
+  };
+  const int lanes = product.lanes;
+  llvm::Value* rest = ir_.CreateSRem(product.depth, i64(lanes));
+  llvm::Value* stop = ir_.CreateSub(product.depth, rest);
+  loop(i64(0), stop, i64(lanes), "pack", [&](llvm::Value* k) {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), lanes, [&] {
+      llvm::Value* all = eval_lanes(product.lhs);
+      for (int i = 0; i < lanes; ++i) {
+        llvm::Value* one =
+            lanes == 1 ? all : ir_.CreateExtractElement(all, static_cast<uint64_t>(i));
+        put(one, ir_.CreateAdd(k, i64(i)));
+      }
+    });
+  });
+  loop(stop, product.depth, i64(1), "pack.rest", [&](llvm::Value* k) {
+    at_level(product.k, ir_.CreateAdd(product.k_base, k), 1, [&] { put(eval(product.lhs), k); });
+  });
+}
+
+}  // namespace weft::cpu
