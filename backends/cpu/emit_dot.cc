@@ -19,7 +19,7 @@ constexpr int kFewRows = 24;
 // Rows of rhs that are read side by side where lhs has no more than kStreamedRows.
 constexpr int kStreams = 8;
 constexpr int64_t kInPlaceBlock = 512;
-constexpr int64_t kInnerBlock = 1024;
+constexpr int64_t kInnerBlock = 4096;
 
 // A micro-tile of many rows, for the number of columns that there are. Sums, a vector of each
 // column and one of lhs lie in registers. With 32 registers four vectors across need the fewest
@@ -115,7 +115,8 @@ void KernelEmitter::shape_product(Product& product) {
     product.inner = is_float(product.memory) && unit_k(product.lhs) && unit_k(product.rhs);
     if (product.inner) {
       product.rows = std::min(product.rows, 4);
-      product.vectors = product.rows == 1 ? 8 : product.rows == 2 ? 4 : 2;
+      const bool wide = target_.vector_registers >= 32;
+      product.vectors = product.rows == 1 ? 8 : product.rows == 2 ? (wide ? 8 : 4) : (wide ? 6 : 2);
       product.k_block = kInnerBlock;
     } else if (unit_n) {
       product.k_block = kInPlaceBlock;
