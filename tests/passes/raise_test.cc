@@ -11,10 +11,12 @@
 #include "models/zoo.h"
 #include "passes/sample_inputs.h"
 #include "passes/simplify.h"
+#include "test_paths.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/random_attention.h"
 #include "tests/support/same.h"
 #include "tests/support/suite.h"
+#include "tests/support/text_case.h"
 
 namespace weft {
 namespace {
@@ -37,9 +39,9 @@ Module raised(Module module) {
   return module;
 }
 
-Module with_backward(Module module) {
-  const Graph& graph = *module.find_graph("forward");
-  GradRequest request{"forward", "loss", {}, ""};
+Module with_backward(Module module, const std::string& name = "forward") {
+  const Graph& graph = *module.find_graph(name);
+  GradRequest request{name, "loss", {}, ""};
   for (Value input : graph.inputs()) {
     if (is_float(graph.type(input).dtype)) request.wrt.push_back("%" + graph.input_name(input));
   }
@@ -111,6 +113,29 @@ TEST_P(RandomSpellings, AreRecognisedAndRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSpellings, testing::Range<uint64_t>(0, kChunks));
+
+// The spellings in the text tests compute the same before and after, all outputs and gradients.
+TEST(WrittenSpellings, AreRight) {
+  for (const auto& path : weft_files(WEFT_SOURCE_DIR "/tests/passes/raise")) {
+    SCOPED_TRACE(path.filename().string());
+    Module before = must_parse(parse_case(read_test_file(path)).input);
+    ASSERT_FALSE(before.graphs.empty());
+    const std::string name = before.graphs[0].name();
+    Module after = raised(before);
+    bool differentiates = before.graphs[0].outputs[0].name == "loss";
+    if (differentiates) {
+      before = with_backward(before, name);
+      after = with_backward(after, name);
+    }
+    const Graph& graph = *before.find_graph(differentiates ? "backward" : name);
+    Result<DimBinding> dims = sample_dims(before, graph);
+    ASSERT_TRUE(dims.ok()) << render(dims.diagnostics());
+    Result<TensorMap> inputs = sample_inputs(before, graph, *dims, 1);
+    ASSERT_TRUE(inputs.ok()) << render(inputs.diagnostics());
+    expect_same(without_noise(run(before, graph.name(), *inputs, *dims)),
+                without_noise(run(after, graph.name(), *inputs, *dims)), narrowest_float(graph));
+  }
+}
 
 // Attention as the model zoo writes it.
 TEST(ZooModels, HaveNoOtherAttention) {
