@@ -74,14 +74,15 @@ TensorMap without_noise(TensorMap outputs) {
   return outputs;
 }
 
-// In f16 what was written rounds weights and their gradients, and an attention does not.
+// In f16 what was written rounds weights and their gradients, and an attention does not. A bias of
+// -1e9 leaves the digits of f32 to what it is added to, in whatever order.
 void expect_same(const TensorMap& expected, const TensorMap& actual, DType narrowest) {
   if (narrowest != DType::f16) {
-    EXPECT_TRUE(same(compare(expected, actual, RunBy::rewritten, narrowest)));
+    EXPECT_TRUE(same(compare(expected, actual, RunBy::rewritten, DType::f32)));
     return;
   }
   for (const auto& [name, tensor] : expected) {
-    Tolerance rounded = {.relative = 4e-3, .largest = 4e-3, .absolute = 1e-4};
+    Tolerance rounded = {.relative = 1e-2, .largest = 1e-2, .absolute = 2e-3};
     EXPECT_TRUE(same(compare(tensor, actual.at(name), rounded))) << name;
   }
 }
