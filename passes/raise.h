@@ -25,7 +25,9 @@ struct AttentionNote {
   bool raised = false;
   std::string reason;  // what is in the way, if it is not raised
 };
-// Every attention of a module, and everything that looks like one.
-std::vector<AttentionNote> attention_report(const Module& module);
+using AttentionReport = std::vector<AttentionNote>;
+// Every attention of a module, and everything that looks like one: also exponentials between two
+// products that are divided by their sum, but were not recognised as a softmax.
+AttentionReport attention_report(const Module& module);
 
 }  // namespace weft

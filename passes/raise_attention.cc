@@ -80,12 +80,15 @@ Result<bool> raise_attention(Module& module, const PassOptions& options) {
   return changed;
 }
 
-std::vector<AttentionNote> attention_report(const Module& module) {
-  std::vector<AttentionNote> notes;
+AttentionReport attention_report(const Module& module) {
+  AttentionReport notes;
   for (const Graph& graph : module.graphs) {
     auto names = value_names(graph);
+    ChainFinder finder(graph, module.dims);
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
       if (graph[i].op == Op::attention) notes.push_back({graph.name(), names[i][0], true, ""});
+      if (!finder.sums_powers(i)) continue;
+      notes.push_back({graph.name(), names[i][0], false, "its sum is used elsewhere too"});
     }
     for_each_softmax(graph, module.dims, [&](uint32_t node, const Finding& finding) {
       if (!finding.found && finding.reason.empty()) return;

@@ -81,6 +81,12 @@ ChainResult ChainFinder::find(uint32_t softmax) const {
   return result;
 }
 
+bool ChainFinder::sums_powers(uint32_t exp) const {
+  bool summed =
+      std::ranges::any_of(users_[exp], [&](uint32_t user) { return graph_[user].op == Op::sum; });
+  return graph_[exp].op == Op::exp && summed && from_product_[exp] && to_product_[exp];
+}
+
 std::string ChainFinder::in_the_way(uint32_t node) const {
   return names_[node][0] + " (" + std::string(name(graph_[node].op)) + ") is in the way";
 }

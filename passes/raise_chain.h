@@ -58,6 +58,8 @@ class ChainFinder {
  public:
   ChainFinder(const Graph& graph, const DimFacts& facts);
   ChainResult find(uint32_t softmax) const;
+  // Exponentials of a product that somebody sums up, and that go to another product.
+  bool sums_powers(uint32_t exp) const;
 
  private:
   std::optional<std::string> walk_up(AttentionChain& chain) const;

@@ -144,7 +144,7 @@ TEST(ZooModels, HaveNoOtherAttention) {
     SCOPED_TRACE(preset.name);
     Result<Module> module = preset.build();
     ASSERT_TRUE(module.ok()) << render(module.diagnostics());
-    std::vector<AttentionNote> notes = attention_report(raised(*module));
+    AttentionReport notes = attention_report(raised(*module));
     EXPECT_FALSE(notes.empty());
     for (const AttentionNote& note : notes) {
       EXPECT_TRUE(note.raised) << note.graph << " " << note.value << ": " << note.reason;
@@ -159,7 +159,7 @@ std::string reason(const std::string& lines, const std::string& returned = "%o")
       std::string(returned == "%o" ? "" : ", p") +
       ") {\n%kt = transpose %k {perm = [0, 2, 1]}\n%s = matmul %q, %kt\n" + lines + "return " +
       returned + "\n}\n");
-  std::vector<AttentionNote> notes = attention_report(raised(module));
+  AttentionReport notes = attention_report(raised(module));
   if (notes.empty()) return "not like attention";
   return notes[0].raised ? "raised" : notes[0].reason;
 }
@@ -176,6 +176,10 @@ TEST(AttentionReport, NamesWhatIsInTheWay) {
             "the softmax is not over the keys that the products have in common");
   EXPECT_EQ(reason("%a = add %s, %s\n%p = softmax %a\n%o = matmul %p, %v\n"),
             "%s is used elsewhere too");
+  EXPECT_EQ(reason("%e = exp %s\n%t = sum %e {axes = [2], keepdims = true}\n%w = div %e, %t\n"
+                   "%o = matmul %w, %v\n%p = log %t\n",
+                   "%o, %p"),
+            "its sum is used elsewhere too");
   EXPECT_EQ(reason("%o = softmax %s\n"), "not like attention");
 }
 
