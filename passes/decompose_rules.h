@@ -39,6 +39,10 @@ WEFT_DECOMPOSITION(cross_entropy);
 WEFT_DECOMPOSITION(focal);
 WEFT_DECOMPOSITION(mse);
 
+// decompose_attention.cc
+WEFT_DECOMPOSITION(attention);
+WEFT_DECOMPOSITION(attention_grad);
+
 // decompose_index.cc
 WEFT_DECOMPOSITION(one_hot);
 WEFT_DECOMPOSITION(causal_mask);

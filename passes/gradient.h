@@ -23,6 +23,7 @@ class GradScope {
   Value result(uint32_t i = 0) const { return {index_, i}; }
   const Shape& shape(size_t operand) const { return b.shape(node.operands[operand]); }
   Value grad(size_t result = 0);  // zeros if nothing flows into that result
+  bool has_grad(size_t result) const { return result_grads_[result].has_value(); }
   bool wants(size_t operand) const { return wanted_[operand]; }
   // Contributes to an operand's gradient; sums over what broadcasting stretched. Ignored if the
   // operand is not wanted.

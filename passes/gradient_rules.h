@@ -61,6 +61,9 @@ void grad_cross_entropy(GradScope& g);
 void grad_focal(GradScope& g);
 void grad_mse(GradScope& g);
 
+// gradient_attention.cc
+void grad_attention(GradScope& g);
+
 // gradient_index.cc
 void grad_gather(GradScope& g);
 void grad_scatter(GradScope& g);

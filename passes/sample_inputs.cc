@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "ir/graph/attention.h"
 #include "ir/oracle/sizes.h"
 
 namespace weft {
@@ -59,6 +60,13 @@ class Ranges {
     needed_[value.node][value.result].narrow(range);
   }
 
+  void need_lengths(const Node& node) {
+    AttentionExtras extras = attention_extras(graph_, node.op, node.operands);
+    if (!extras.lengths) return;
+    int64_t rank = std::ssize(graph_.type(node.operands[1]).shape);
+    need(node, *extras.lengths, {0, size(node.operands[1], rank - 2)});
+  }
+
   void ask_body(const Node& node, const std::vector<Range>& results) {
     DimBinding inside = dims_;
     if (node.op == Op::chunked) {
@@ -91,6 +99,8 @@ class Ranges {
         return need(node, 0, {0, node.attrs.dim("depth").evaluate(dims_).value_or(1) - 1});
       case Op::padding_mask:
         return need(node, 0, {0, node.attrs.dim("size").evaluate(dims_).value_or(1)});
+      case Op::attention:
+      case Op::attention_grad: return need_lengths(node);
       case Op::adam:
       case Op::adamw: return need(node, 5, {1, kSmall});
       default: return;

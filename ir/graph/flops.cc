@@ -21,12 +21,26 @@ bool sums_what_it_reads(const Node& node) {
   return op.has(kReduction) || op.has(kRow) || op.has(kOptimizer);
 }
 
+// Its products, of D = k's last size or E = v's: one each forward, three and two backward. Masks
+// take nothing away.
+Dim attention_flops(const Graph& graph, const Node& node) {
+  const Shape& k = graph.type(node.operands[1]).shape;
+  const Dim& e = graph.type(node.operands[2]).shape.back();
+  bool forward = node.op == Op::attention;
+  const Type& lse = forward ? node.types[1] : graph.type(node.operands[3]);
+  Dim scores = element_count(lse.shape) * k[k.size() - 2];
+  return 2 * scores * (forward ? k.back() + e : 3 * k.back() + 2 * e);
+}
+
 }  // namespace
 
 // As a dim, so that overflow is found in one place, when it is evaluated.
 Dim flops_of(const Graph& graph, const Node& node) {
   if (node.op == Op::matmul) {
     return 2 * graph.type(node.operands[0]).shape.back() * element_count(node.types[0].shape);
+  }
+  if (node.op == Op::attention || node.op == Op::attention_grad) {
+    return attention_flops(graph, node);
   }
   Dim count;
   if (info(node.op).has(kElementwise)) {

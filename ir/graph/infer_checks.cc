@@ -1,6 +1,7 @@
 // Checks that several type rules share.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 
 #include "ir/graph/infer_rules.h"
 
@@ -34,15 +35,17 @@ Status check_operand_count(Op op, size_t count, const Loc& loc) {
   const OpInfo& row = info(op);
   if (row.has(kBody)) return ok();  // as many as the body has inputs: its type rule looks
   size_t expected = row.operands.size();
-  if (row.variadic ? count >= 1 : count == expected) return ok();
+  if (row.variadic ? count >= 1 : count >= row.required && count <= expected) return ok();
   if (expected == 0) return error(loc, row.name, ": expected no operands, got ", count);
-  return error(loc, row.name, ": expected ", row.variadic ? "at least " : "", expected,
+  std::string range = row.required < expected ? cat(row.required, " to ", expected) : cat(expected);
+  return error(loc, row.name, ": expected ", row.variadic ? "at least " : "", range,
                expected == 1 ? " operand (" : " operands (", joined(row.operands), "), got ",
                count);
 }
 
 std::string operand_name(const InferArgs& args, size_t operand) {
   const OpInfo& row = info(args.op);
+  if (!row.variadic && operand >= row.required) return cat("operand ", operand + 1);
   if (!row.variadic) return row.operands[operand];
   std::string_view stem = row.operands.back();
   stem.remove_suffix(3);  // "..."
@@ -107,6 +110,13 @@ Status check_scalar(const InferArgs& args, size_t operand, DTypeSet expected) {
 Status check_rng(const InferArgs& args, size_t operand) {
   WEFT_TRY_STATUS(check_dtype(args, operand, set_of(DType::u32)));
   return check_shape(args, operand, {Dim(2)}, "a seed and a step");
+}
+
+// The stream is one 32-bit word of the generator's key.
+Status check_stream(const InferArgs& args) {
+  int64_t stream = args.attrs.integer("stream");
+  return check_attr(args, "stream", stream >= 0 && stream <= std::numeric_limits<uint32_t>::max(),
+                    "0 <= stream < 2^32");
 }
 
 Status check_attr(const InferArgs& args, std::string_view attr, bool holds,

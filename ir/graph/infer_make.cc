@@ -1,7 +1,5 @@
 // Type rules of ops made from sizes: constants, iota, masks, random bits.
 // SPDX-License-Identifier: Apache-2.0
-#include <limits>
-
 #include "ir/graph/infer_rules.h"
 
 namespace weft {
@@ -33,13 +31,6 @@ Status check_numbers(const InferArgs& args, DType dtype) {
                      lowest_integer(dtype), " to ", highest_integer(dtype));
   }
   return ok();
-}
-
-// The stream is one 32-bit word of the generator's key.
-Status check_stream(const InferArgs& args) {
-  int64_t stream = args.attrs.integer("stream");
-  return check_attr(args, "stream", stream >= 0 && stream <= std::numeric_limits<uint32_t>::max(),
-                    "0 <= stream < 2^32");
 }
 
 Status check_window(const InferArgs& args, std::string_view attr) {

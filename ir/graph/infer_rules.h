@@ -17,6 +17,8 @@ using InferredTypes = Result<std::vector<Type>>;
 InferredTypes infer_add_along(const InferArgs& args);
 InferredTypes infer_adam(const InferArgs& args);
 InferredTypes infer_argmax(const InferArgs& args);
+InferredTypes infer_attention(const InferArgs& args);
+InferredTypes infer_attention_grad(const InferArgs& args);
 InferredTypes infer_broadcast(const InferArgs& args);
 InferredTypes infer_broadcast_to(const InferArgs& args);
 InferredTypes infer_cast(const InferArgs& args);
@@ -70,7 +72,8 @@ inline InferredTypes one(DType dtype, Shape shape) {
 }
 
 Status check_operand_count(Op op, size_t count, const Loc& loc);
-// The name the op table gives an operand: "rhs"; of a variadic op "inputs[2]".
+// The name the op table gives an operand: "rhs"; of a variadic op "inputs[2]". One that may be left
+// out has no name but its place.
 std::string operand_name(const InferArgs& args, size_t operand);
 
 Status check_dtype(const InferArgs& args, size_t operand, DTypeSet expected);
@@ -83,6 +86,7 @@ Status check_shape(const InferArgs& args, size_t operand, const Shape& expected,
 Status check_scalar(const InferArgs& args, size_t operand, DTypeSet expected);
 // The seed and step of random ops: u32[2].
 Status check_rng(const InferArgs& args, size_t operand);
+Status check_stream(const InferArgs& args);
 // An attribute that must satisfy `holds`, spelt as `requirement` ("0 <= rate < 1").
 Status check_attr(const InferArgs& args, std::string_view attr, bool holds,
                   std::string_view requirement);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/op.h"
 
+#include <algorithm>
 #include <map>
 
 namespace weft {
@@ -26,6 +27,8 @@ OpInfo make_info(Op op, std::string_view op_name, std::string_view operands, std
   info.name = op_name;
   info.operands = words(operands);
   info.variadic = !info.operands.empty() && info.operands.back().ends_with("...");
+  info.required = static_cast<size_t>(std::ranges::count_if(
+      info.operands, [](const std::string& operand) { return !operand.ends_with('?'); }));
   info.attrs = parse_attr_specs(attrs);
   info.results = words(results);
   info.dtypes = dtypes;

@@ -42,8 +42,9 @@ enum OpTrait : uint32_t {
 struct OpInfo {
   Op op;
   std::string_view name;
-  std::vector<std::string> operands;  // the last may end in "..."
+  std::vector<std::string> operands;  // the last may end in "...", the last few in "?"
   bool variadic = false;
+  size_t required = 0;  // operands that may not be left out
   std::vector<AttrSpec> attrs;
   std::vector<std::string> results;  // of an op with a body, the last ends in "..."
   DTypeSet dtypes = kAny;

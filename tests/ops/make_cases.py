@@ -12,6 +12,7 @@ import numpy as np
 
 from reference import (
     arithmetic,
+    attention,
     cast,
     compare,
     core,
@@ -26,8 +27,8 @@ from reference import (
     view,
 )
 
-FAMILIES = (arithmetic, unary, cast, compare, reduce, rows, index, view, make, loss, optimizer,
-            region)
+FAMILIES = (arithmetic, unary, cast, compare, reduce, rows, attention, index, view, make, loss,
+            optimizer, region)
 
 
 def main():

@@ -149,6 +149,32 @@ std::vector<Case> optimizer_cases() {
           {moments, "a, b, c", "adamw %p, %g, %m, %v, %lr, %step", inputs}};
 }
 
+// Rows without keys, with all that may be left out and without.
+std::vector<Case> attention_cases() {
+  std::string factors = "%q: f64[B, 3, 4], %k: f64[B, 5, 4], %v: f64[B, 5, 2]";
+  std::string extras = ", %bias: f64[3, 1], %mask: bool[5], %n: i32[B], %rng: u32[2]";
+  std::string rows = ", %sums: f64[B, 3], %delta: f64[B, 3], %d: f64[B, 3, 2]";
+  TensorMap inputs = {{"q", spread_reals({2, 3, 4}, 1)},
+                      {"k", spread_reals({2, 5, 4}, 2)},
+                      {"v", spread_reals({2, 5, 2}, 3)},
+                      {"bias", spread_reals({3, 1}, 4)},
+                      {"mask", integers({5}, {1, 0, 1, 1, 0}, DType::boolean)},
+                      {"n", integers({2}, {0, 4})},
+                      {"rng", integers({2}, {5, 9}, DType::u32)},
+                      {"sums", spread_reals({2, 3}, 5)},
+                      {"delta", spread_reals({2, 3}, 6)},
+                      {"d", spread_reals({2, 3, 2}, 7)}};
+  std::string given = factors + extras + rows;
+  std::string all =
+      "%bias, %mask, %n, %rng {scale = 0.5, fill = -2.0, before = 3, after = 0, "
+      "rate = 0.25, stream = 2}";
+  std::string grads = "attention_grad %q, %k, %v, %sums, %delta, %d";
+  return {{given, "out, lse", "attention %q, %k, %v", inputs},
+          {given, "out, lse", "attention %q, %k, %v, " + all, inputs},
+          {given, "dq, dk, dv, dbias", grads, inputs},
+          {given, "dq, dk, dv, dbias", grads + ", " + all, inputs}};
+}
+
 std::vector<Case> region_cases() {
   std::string body = "(%a = %x, %b = %x) {\n %s = softmax %a\n %t = mul %s, %b\n return %s, %t\n }";
   return {{"%x: f64[5, 4]", "a, b", "region {kind = \"rows\"} " + body, {{"x", rows()}}}};
@@ -156,7 +182,8 @@ std::vector<Case> region_cases() {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (auto* family : {elementwise_cases, row_cases, index_cases, optimizer_cases, region_cases}) {
+  for (auto* family : {elementwise_cases, row_cases, attention_cases, index_cases, optimizer_cases,
+                       region_cases}) {
     for (Case& one : family()) all.push_back(std::move(one));
   }
   return all;

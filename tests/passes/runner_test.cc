@@ -37,8 +37,8 @@ std::vector<std::string> names_seen(const PipelineOptions& given) {
 
 TEST(Runner, RunsThePipelineInOrder) {
   std::vector<std::string> expected = {
-      "input",     "simplify changed",    "autodiff", "simplify", "flatten-optimizer",
-      "decompose", "simplify-primitives", "arrange",  "chunk",    "fuse changed"};
+      "input",     "simplify changed",    "raise",   "autodiff", "simplify",    "flatten-optimizer",
+      "decompose", "simplify-primitives", "arrange", "chunk",    "fuse changed"};
   EXPECT_EQ(names_seen({}), expected);
 }
 
@@ -47,6 +47,7 @@ TEST(Runner, SkipsEveryRowOfAName) {
   options.skip = {"simplify"};
   std::vector<std::string> expected = {"input",
                                        "simplify skipped",
+                                       "raise",
                                        "autodiff",
                                        "simplify skipped",
                                        "flatten-optimizer",
@@ -61,7 +62,7 @@ TEST(Runner, SkipsEveryRowOfAName) {
 TEST(Runner, StopsAfterTheLastRowOfAName) {
   PipelineOptions options;
   options.stop_after = "autodiff";
-  std::vector<std::string> expected = {"input", "simplify changed", "autodiff"};
+  std::vector<std::string> expected = {"input", "simplify changed", "raise", "autodiff"};
   EXPECT_EQ(names_seen(options), expected);
 }
 
@@ -79,8 +80,8 @@ TEST(Runner, SuggestsThePassThatWasMeant) {
   records = run_pipeline(module, options);
   ASSERT_FALSE(records.ok());
   EXPECT_EQ(records.diagnostics()[0].hint,
-            "passes: simplify autodiff flatten-optimizer decompose simplify-primitives arrange "
-            "chunk fuse");
+            "passes: simplify raise autodiff flatten-optimizer decompose simplify-primitives "
+            "arrange chunk fuse");
 }
 
 TEST(Runner, StopsWhenTheCallerSaysSo) {

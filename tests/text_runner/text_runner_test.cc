@@ -27,8 +27,10 @@ Status run_command(const std::vector<std::string>& command, Module& module) {
   PipelineOptions pipeline;
   GradRequest grad;
   for (size_t i = 1; i < command.size(); ++i) {
-    if (command[i] == "--fast-math") {  // the only one without a value
-      pipeline.pass.fast_math = true;
+    // Those without a value.
+    if (command[i] == "--fast-math" || command[i] == "--raise-attention") {
+      (command[i] == "--fast-math" ? pipeline.pass.fast_math : pipeline.pass.raise_attention) =
+          true;
       continue;
     }
     std::string value = i + 1 < command.size() ? command[i + 1] : "";
@@ -52,6 +54,7 @@ Status run_command(const std::vector<std::string>& command, Module& module) {
   if (command[0] == "grad") return add_backward(module, grad);
   if (command[0] != "dump") return error({}, "the text runner does not know ", command[0]);
   if (pipeline.stop_after.empty()) return ok();
+  if (!grad.loss.empty()) pipeline.pass.grad = grad;
   WEFT_TRY(auto records, run_pipeline(module, pipeline));
   return records.empty() ? Status(error({}, "no pass ran")) : ok();
 }
