@@ -47,8 +47,8 @@ Sums online_softmax(AttentionTiles& t) {
     const ValueId scores = t.scores(b.dot(t.d, rows, keys));
     const ValueId largest = b.map(Op::maximum, {carried[0], b.reduce(Reduce::max, scores, {t.j})});
     const ValueId shift = finite(t, largest);
-    const ValueId weights = b.map(Op::exp, {t.sub(scores, shift)});
     const ValueId shrink = b.map(Op::exp, {t.sub(carried[0], shift)});
+    const ValueId weights = b.map(Op::exp, {t.sub(scores, shift)});
     const ValueId sum = t.add(t.mul(carried[1], shrink), b.reduce(Reduce::add, weights, {t.j}));
     const std::optional<ValueId> keep = t.keep_factor();
     const ValueId kept = keep ? t.mul(weights, *keep) : weights;

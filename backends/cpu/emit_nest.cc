@@ -86,8 +86,11 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
     }
   }
   const std::vector<AxisId>& axes = sinks.front().axes;
+  const AxisId lanes = lanes_of_nest(sinks);
   if (axes.empty()) {
     emit_body(nest, 1, 0);
+  } else if (lanes != tile::kNone) {
+    emit_lanes_nest(sinks, lanes);
   } else {
     AxisId lane = choose_lane_axis(sinks, nest.reduces ? reduced : axes);
     auto add = [&](bool of_reduced) {

@@ -24,6 +24,7 @@ double fill_of(const AttentionCase& what) { return what.fill == 0 ? -kInfinity :
 AttentionTensor heads_last(const AttentionCase& what, int64_t group, const Dim& rows,
                            int64_t columns) {
   const int64_t row = what.heads * group * columns;
+  if (!what.rows_apart) return {{what.dtype, {what.batch, what.heads, group, rows, columns}}, {}};
   return {{what.dtype, {what.batch, what.heads, group, rows, columns}},
           {rows * Dim(row), group * columns, columns, row, 1}};
 }
@@ -38,25 +39,24 @@ Shape bias_shape(const AttentionCase& what, const Dim& rows, const Dim& columns)
 
 // Elements of a tensor by [batch, head, member, row, column], repeated where its dim is 1.
 struct View {
-  std::vector<double>* reals;
-  std::vector<int64_t> dims;
-  std::vector<int64_t> strides;
+  std::vector<double>* reals = nullptr;
+  std::vector<int64_t> strides = {};  // 0 where it repeats
 
   double& operator()(const std::array<int64_t, 5>& at) const {
     int64_t place = 0;
-    for (size_t n = 0; n < dims.size(); ++n) place += dims[n] == 1 ? 0 : at[n] * strides[n];
+    for (size_t n = 0; n < strides.size(); ++n) place += at[n] * strides[n];
     return (*reals)[static_cast<size_t>(place)];
   }
 };
 
 View view(const AttentionCase& what, const AttentionTensor& described, Tensor& tensor) {
-  View made{&tensor.reals, {}, {}};
+  View made{&tensor.reals, {}};
   const DimBinding sizes = what.sizes();
   const std::vector<Dim> strides =
       described.strides.empty() ? tile::row_major_strides(described.type.shape) : described.strides;
   for (size_t n = 0; n < strides.size(); ++n) {
-    made.dims.push_back(described.type.shape[n].evaluate(sizes).value());
-    made.strides.push_back(strides[n].evaluate(sizes).value());
+    const bool repeats = described.type.shape[n].evaluate(sizes).value() == 1;
+    made.strides.push_back(repeats ? 0 : strides[n].evaluate(sizes).value());
   }
   return made;
 }
@@ -81,6 +81,17 @@ class Reference {
       tensors_[role] = unwritten(what, role, {});
       for (double& x : tensors_[role].reals) x = 0;
     }
+    query_ = view(what, attention_.q, tensors_[q]);
+    key_ = view(what, attention_.k, tensors_[k]);
+    value_ = view(what, attention_.v, tensors_[v]);
+    given_ = view(what, attention_.d_out, tensors_[d_out]);
+    result_ = view(what, attention_.out, tensors_[out]);
+    d_query_ = view(what, attention_.dq, tensors_[dq]);
+    d_key_ = view(what, attention_.dk, tensors_[dk]);
+    d_value_ = view(what, attention_.dv, tensors_[dv]);
+    if (!attention_.bias) return;
+    bias_ = view(what, *attention_.bias, tensors_[bias]);
+    d_bias_ = view(what, attention_.dbias, tensors_[dbias]);
   }
 
   AttentionTensors run() {
@@ -99,15 +110,6 @@ class Reference {
  private:
   using At = std::array<int64_t, 5>;
 
-  View of(AttentionRole role) {
-    switch (role) {
-      case q: return view(what_, attention_.q, tensors_[q]);
-      case k: return view(what_, attention_.k, tensors_[k]);
-      case v: return view(what_, attention_.v, tensors_[v]);
-      case bias: return view(what_, *attention_.bias, tensors_[bias]);
-      default: return view(what_, attention_.q, tensors_[role]);
-    }
-  }
   static At moved(At at, int64_t row, int64_t column) {
     at[3] = row, at[4] = column;
     return at;
@@ -132,11 +134,10 @@ class Reference {
       sum += query_({moved(at, at[3], c)}) * key_(moved(at, column, c));
     }
     sum *= attention_.scale;
-    return attention_.bias ? sum + of(bias)(moved(at, at[3], column)) : sum;
+    return attention_.bias ? sum + bias_(moved(at, at[3], column)) : sum;
   }
 
   void row(const At& at, int64_t number) {
-    query_ = of(q), key_ = of(k);
     std::vector<double> weights(static_cast<size_t>(what_.keys));
     double largest = -kInfinity;
     for (int64_t c = 0; c < what_.keys; ++c) {
@@ -155,10 +156,6 @@ class Reference {
     RandomBits bits(kSeed, kStep, kStream);
     std::vector<double> keep, d_weights;
     double delta_sum = 0;
-    const View value = of(v);
-    const View given = view(what_, attention_.d_out, tensors_[d_out]);
-    const View result = view(what_, attention_.out, tensors_[out]);
-    const View d_value = view(what_, attention_.dv, tensors_[dv]);
     for (int64_t c = 0; c < what_.keys; ++c) {
       const auto element = static_cast<uint64_t>(number * what_.keys + c);
       const bool dropped = bits.word(element) < std::ldexp(what_.dropout, 32);
@@ -166,10 +163,10 @@ class Reference {
       const double weight = weights[static_cast<size_t>(c)] * keep.back();
       double sum = 0;
       for (int64_t n = 0; n < what_.width; ++n) {
-        const double d = given(moved(at, at[3], n));
-        result(moved(at, at[3], n)) += weight * value(moved(at, c, n));
-        d_value(moved(at, c, n)) += weight * d;
-        sum += d * value(moved(at, c, n));
+        const double d = given_(moved(at, at[3], n));
+        result_(moved(at, at[3], n)) += weight * value_(moved(at, c, n));
+        d_value_(moved(at, c, n)) += weight * d;
+        sum += d * value_(moved(at, c, n));
       }
       d_weights.push_back(sum * keep.back());
       delta_sum += weights[static_cast<size_t>(c)] * d_weights.back();
@@ -181,20 +178,18 @@ class Reference {
   }
 
   void scores_gradient(const At& at, int64_t column, double gradient) {
-    const View d_query = view(what_, attention_.dq, tensors_[dq]);
-    const View d_key = view(what_, attention_.dk, tensors_[dk]);
     for (int64_t n = 0; n < what_.depth; ++n) {
-      d_query(moved(at, at[3], n)) += attention_.scale * gradient * key_(moved(at, column, n));
-      d_key(moved(at, column, n)) += attention_.scale * gradient * query_(moved(at, at[3], n));
+      d_query_(moved(at, at[3], n)) += attention_.scale * gradient * key_(moved(at, column, n));
+      d_key_(moved(at, column, n)) += attention_.scale * gradient * query_(moved(at, at[3], n));
     }
-    if (!attention_.bias) return;
-    view(what_, attention_.dbias, tensors_[dbias])(moved(at, at[3], column)) += gradient;
+    if (attention_.bias) d_bias_(moved(at, at[3], column)) += gradient;
   }
 
   const AttentionCase& what_;
   const Attention attention_;
   AttentionTensors tensors_;
-  View query_, key_;
+  View query_, key_, value_, bias_, given_, result_;
+  View d_query_, d_key_, d_value_, d_bias_;
 };
 
 }  // namespace
@@ -208,6 +203,7 @@ std::string AttentionCase::str() const {
   if (mask) text += cat(" mask ", fill);
   if (bias != Bias::none) text += cat(" bias ", static_cast<int>(bias));
   if (dropout != 0) text += cat(" dropout ", dropout);
+  if (!rows_apart) text += " heads first";
   if (symbolic) text += " symbolic";
   return text + cat(" ", name(dtype));
 }

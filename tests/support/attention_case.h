@@ -23,7 +23,8 @@ struct AttentionCase {
   Bias bias = Bias::none;
   double dropout = 0;
   DType dtype = DType::f32;
-  bool symbolic = false;  // queries and keys are the symbols T and S
+  bool rows_apart = true;  // [batch, rows, heads, columns] in memory; else heads before rows
+  bool symbolic = false;   // queries and keys are the symbols T and S
 
   std::string str() const;
   Attention attention() const;
