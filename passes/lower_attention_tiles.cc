@@ -35,7 +35,17 @@ void AttentionTiles::open(tile::Extent rows, tile::Extent columns,
 }
 
 tile::Extent AttentionTiles::free_knob(const std::string& name, int64_t value) {
-  return b.knob(name, value, tile::Knob::free);
+  return b.knob(name, value, tile::Knob::free, {32, 48, 64, 96, 128});
+}
+
+tile::Extent AttentionTiles::row_knob() {
+  if (a.queries.is_constant(1)) return tile::Extent::by(1);
+  return free_knob("BI", knobs.block_queries);
+}
+
+std::vector<AxisId> AttentionTiles::tile(std::vector<AxisId> axes) const {
+  std::erase_if(axes, [&](AxisId axis) { return b.program().is_scalar(axis); });
+  return axes;
 }
 
 tile::Extent AttentionTiles::order_knob(const std::string& name, int64_t value) {

@@ -23,6 +23,9 @@ class AttentionTiles {
   // The axes of a program; those of the lead come first.
   void open(tile::Extent rows, tile::Extent columns, std::optional<tile::Extent> inner = {});
   tile::Extent free_knob(const std::string& name, int64_t value);
+  // Of queries where they stay rows: a single one is no axis of any tile.
+  tile::Extent row_knob();
+  std::vector<AxisId> tile(std::vector<AxisId> axes) const;  // without such a one
   tile::Extent order_knob(const std::string& name, int64_t value);
   // Puts the axes of the lead into the grid, but for those that `tensor` repeats.
   void grid_lead(const AttentionTensor& tensor);

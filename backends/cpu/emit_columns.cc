@@ -11,7 +11,7 @@ using tile::Value;
 
 namespace {
 
-constexpr size_t kParts = 4;  // sums side by side, to hide the latency of an addition
+constexpr int64_t kParts = 4;  // sums side by side, to hide the latency of an addition
 
 }  // namespace
 
@@ -78,18 +78,27 @@ void KernelEmitter::emit_columns_nest(const Nest& nest, size_t depth) {
   } else if (depth + 1 < nest.order.size()) {
     loop(state.base, end, i64(1), name, next);
   } else {
-    auto several = [&](llvm::Value* from, llvm::Value* to, size_t parts) {
-      loop(from, to, i64(static_cast<int64_t>(parts)), name, [&](llvm::Value* first) {
-        for (size_t part = 0; part < parts; ++part) {
-          llvm::Value* at = ir_.CreateAdd(first, i64(static_cast<int64_t>(part)));
-          at_level(axis, at, 1, [&] { at_lanes(nest, part); });
-        }
-      });
-    };
-    llvm::Value* rest = ir_.CreateSRem(state.size, i64(kParts));
-    llvm::Value* stop = ir_.CreateSub(end, rest);
-    several(state.base, stop, kParts);
-    several(stop, end, 1);
+    emit_columns_body(nest);
+  }
+}
+
+// The loop along the last of the reduced axes. What goes to which sum depends on the coordinate
+// alone: where a tile ends early makes no difference to what came before.
+void KernelEmitter::emit_columns_body(const Nest& nest) {
+  const AxisId axis = nest.order.back();
+  const AxisState& state = axes_[axis];
+  llvm::Value* end = ir_.CreateAdd(state.base, state.size);
+  llvm::Value* stop = ir_.CreateSub(end, ir_.CreateSRem(state.size, i64(kParts)));
+  auto one = [&](llvm::Value* at, int64_t part) {
+    at_level(axis, ir_.CreateAdd(at, i64(part)), 1,
+             [&] { at_lanes(nest, static_cast<size_t>(part)); });
+  };
+  loop(state.base, stop, i64(kParts), program_.axes[axis].name, [&](llvm::Value* at) {
+    for (int64_t part = 0; part < kParts; ++part) one(at, part);
+  });
+  for (int64_t part = 0; part + 1 < kParts; ++part) {  // each once at most
+    loop(stop, ir_.CreateSub(end, i64(part)), i64(kParts), program_.axes[axis].name + ".rest",
+         [&](llvm::Value* at) { one(at, part); });
   }
 }
 
@@ -123,7 +132,7 @@ void KernelEmitter::emit_lanes_nest(const std::vector<Sink>& sinks, AxisId lane)
   }
   nest.reduces = !reduced.empty();
   nest.lanes = target_.f32_lanes();
-  nest.parts = nest.reduces ? kParts : 1;
+  nest.parts = nest.reduces ? size_t{kParts} : 1;
   for (AxisId axis : sinks.front().axes) {
     if (axis != lane && std::ranges::count(reduced, axis) == 0) nest.order.push_back(axis);
   }

@@ -82,7 +82,8 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
       reduced = sink.reduced;
       fresh_[sink.value] = make_slot(value.dtype, walked(value.axes), "reduced");
     } else if (sink.kind == Sink::keep && !sink.target) {
-      fresh_[sink.value] = make_slot(value.dtype, sink.axes, "kept");
+      std::optional<Slot> reused = slot_to_reuse(sink, sinks);
+      fresh_[sink.value] = reused ? *reused : make_slot(value.dtype, sink.axes, "kept");
     }
   }
   const std::vector<AxisId>& axes = sinks.front().axes;

@@ -96,8 +96,7 @@ TileOperand KernelEmitter::tile_operand(ValueId id, AxisId along, AxisId k) {
 TileOperand KernelEmitter::vector_operand(const TileDot& dot) {
   auto slot = slots_.find(dot.vectors);
   const bool in_scratch = slot != slots_.end() && slot_step(slot->second, dot.n).is_constant(1);
-  const bool in_place = slot == slots_.end() && reads_in_place(dot.vectors) &&
-                        step_along(dot.vectors, dot.n).is_constant(1);
+  const bool in_place = slot == slots_.end() && !dot.copies && reads_in_place(dot.vectors);
   if (!in_scratch && !in_place) pack_tile(dot.vectors, dot.k, dot.n);
   return tile_operand(dot.vectors, dot.n, dot.k);
 }
@@ -112,6 +111,39 @@ TileOperand KernelEmitter::element_operand(const TileDot& dot) {
   }
   flush();
   return tile_operand(dot.elements, dot.m, dot.k);
+}
+
+// True if nothing but what the nest computes, or what was computed already, is made of a value.
+bool KernelEmitter::is_last_read(ValueId id, const std::vector<Sink>& nest) const {
+  return std::ranges::all_of(users_[id], [&](ValueId user) {
+    if (user == tile::kNone) return false;
+    const bool here =
+        std::ranges::any_of(nest, [&](const Sink& sink) { return sink.value == user; });
+    if (here || slots_.contains(user)) return true;
+    return program_.values[user].kind == Value::map && is_last_read(user, nest);
+  });
+}
+
+// The place of a product that a kept value is made of, if this nest is the last to read it.
+std::optional<Slot> KernelEmitter::slot_to_reuse(const Sink& keep, const std::vector<Sink>& nest) {
+  const Value& value = program_.values[keep.value];
+  std::optional<Slot> found;
+  std::function<void(ValueId)> look = [&](ValueId id) {
+    const Value& part = program_.values[id];
+    auto slot = slots_.find(id);
+    if (slot == slots_.end()) {
+      if (part.kind == Value::map) std::ranges::for_each(part.operands, look);
+      return;
+    }
+    auto dot = tile_dots_.find(id);
+    const bool own = dot != tile_dots_.end() && dot->second.carried == tile::kNone;
+    const bool fits = part.axes == value.axes && part.dtype == value.dtype;
+    auto taken = [&](const auto& other) { return other.second.address == slot->second.address; };
+    if (!own || !fits || std::ranges::any_of(fresh_, taken)) return;
+    if (is_last_read(id, nest)) found = slot->second;
+  };
+  std::ranges::for_each(value.operands, look);
+  return found;
 }
 
 // Where the sums go, holding what they start from if there is something.

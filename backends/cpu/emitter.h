@@ -263,6 +263,8 @@ class KernelEmitter {
   TileOperand tile_operand(ValueId id, AxisId along, AxisId k);
   TileOperand vector_operand(const TileDot& dot);
   TileOperand element_operand(const TileDot& dot);
+  bool is_last_read(ValueId id, const std::vector<Sink>& nest) const;
+  std::optional<Slot> slot_to_reuse(const Sink& keep, const std::vector<Sink>& nest);
   Slot tile_sums(ValueId id, const TileDot& dot);
   void emit_tile_dot(ValueId id);
 
@@ -286,6 +288,7 @@ class KernelEmitter {
   void for_each_vector(AxisId axis, int lanes, const std::function<void()>& body);
   void emit_rows_nest(const Nest& nest, size_t depth);
   void emit_columns_nest(const Nest& nest, size_t depth);
+  void emit_columns_body(const Nest& nest);
   void at_lanes(const Nest& nest, size_t part);
   void finish_columns(const Nest& nest);
 
@@ -363,6 +366,7 @@ class KernelEmitter {
   std::vector<ValueId>* late_randoms_ = nullptr;
   std::map<ValueId, Accumulator> accumulators_;
 
+  std::vector<std::vector<ValueId>> users_;  // of each value; kNone: a statement
   std::map<ValueId, TileDot> tile_dots_;
   std::map<std::vector<AxisId>, AxisId> tile_lanes_;          // of tiles over these axes
   std::map<ValueId, std::pair<AxisId, AxisId>> packed_once_;  // operands of tile dots: k and n

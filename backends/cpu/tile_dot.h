@@ -18,6 +18,7 @@ struct TileDot {
   tile::AxisId m = tile::kNone;          // kNone: one row
   tile::AxisId n = tile::kNone;
   tile::AxisId k = tile::kNone;
+  bool copies = false;  // `vectors` has to be copied to rows that lie side by side
   // What it adds to is a carried value that nobody else reads: the sums stay in its place.
   tile::ValueId carried = tile::kNone;
 };

@@ -30,8 +30,12 @@ class KernelEmitter::TileDotFinder {
         program_(emitter.program_),
         depth_(program_.values.size(), kUnknown),
         uses_(program_.values.size(), 0) {
-    for (const Value& value : program_.values) {
-      tile::for_each_use(value, [&](ValueId id) { ++uses_[id]; });
+    emitter.users_.resize(program_.values.size());
+    for (ValueId user = 0; user < program_.values.size(); ++user) {
+      tile::for_each_use(program_.values[user], [&](ValueId id) {
+        ++uses_[id];
+        emitter.users_[id].push_back(user);
+      });
     }
     count_uses(program_.body);
   }
@@ -43,8 +47,12 @@ class KernelEmitter::TileDotFinder {
 
   void count_uses(const Block& block) {
     for (const Stmt& stmt : block) {
-      if (stmt.kind != Stmt::let) tile::for_each_use(stmt, [&](ValueId id) { ++uses_[id]; });
-      for (ValueId id : stmt.yields) ++uses_[id];
+      auto count = [&](ValueId id) {
+        ++uses_[id];
+        emitter_.users_[id].push_back(tile::kNone);
+      };
+      if (stmt.kind != Stmt::let) tile::for_each_use(stmt, count);
+      for (ValueId id : stmt.yields) count(id);
       count_uses(stmt.body);
     }
   }
@@ -109,6 +117,15 @@ class KernelEmitter::TileDotFinder {
     return depth_[id] < depth_[dot] ? kOnce : kAlways;
   }
 
+  // Rows far apart, as those of one head among many are, crowd into few places of a cache. What is
+  // read again for every few rows of the other operand is better copied.
+  bool lies_apart(ValueId id, AxisId n, AxisId k) const {
+    const Dim step = emitter_.step_along(id, k);
+    const Dim& width = program_.axes[n].dim;
+    if (!step.is_constant() || !width.is_constant()) return !(step == width);
+    return step.constant() > std::max<int64_t>(2 * width.constant(), 0);
+  }
+
   void plan(ValueId id) {
     const Value& value = program_.values[id];
     const AxisId k = value.axes_reduced[0];
@@ -128,12 +145,17 @@ class KernelEmitter::TileDotFinder {
     auto known = emitter_.tile_lanes_.find(result);
     if (known != emitter_.tile_lanes_.end()) lanes = known->second == free[0] ? 0 : 1;
     emitter_.tile_lanes_[result] = free[lanes];
-    emitter_.tile_dots_[id] = {.vectors = value.operands[lanes],
+    const ValueId vectors = value.operands[lanes];
+    const bool apart = costs[lanes] == kInPlace && free[1 - lanes] != tile::kNone && !single(k) &&
+                       lies_apart(vectors, free[lanes], k);
+    emitter_.tile_dots_[id] = {.vectors = vectors,
                                .elements = value.operands[1 - lanes],
                                .m = free[1 - lanes],
                                .n = free[lanes],
-                               .k = k};
-    if (costs[lanes] == kOnce) emitter_.packed_once_[value.operands[lanes]] = {k, free[lanes]};
+                               .k = k,
+                               .copies = apart || costs[lanes] >= kOnce};
+    const bool once = depth_[vectors] < depth_[id];
+    if (costs[lanes] == kOnce || (apart && once)) emitter_.packed_once_[vectors] = {k, free[lanes]};
   }
 
   // The only way from a carried value leads through elementwise work to the sum that is yielded.

@@ -36,8 +36,8 @@ Reduced reduce(VectorBuilder& b, Value x, const float (&steps)[2]) {
 // where the result is not.
 Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   VectorBuilder b(ir, x->getType(), target);
-  // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at the
-  // end: a product that underflows takes many times as long.
+  // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at
+  // the end: a product that underflows takes many times as long.
   const Value vanishes = ir.CreateFCmpOLT(x, b.real(-104));
   x = b.at_most(ir.CreateSelect(vanishes, b.real(0), x), b.real(89));
   const Reduced at = reduce(b, x, kTwoLn2);
