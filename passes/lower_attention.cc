@@ -40,8 +40,9 @@ Sums online_softmax(AttentionTiles& t) {
   tile::Builder& b = t.b;
   const ValueId rows = t.scaled(q, t.i);
   const tile::LoopRange range = t.columns_of_rows();
-  std::vector<tile::Carry> start = {
-      {t.real(-kInfinity), {t.i}, "m"}, {t.real(0), {t.i}, "l"}, {t.real(0), {t.i, t.e}, "a"}};
+  std::vector<tile::Carry> start = {{t.real(-kInfinity), t.tile({t.i}), "m"},
+                                    {t.real(0), t.tile({t.i}), "l"},
+                                    {t.real(0), t.tile({t.i, t.e}), "a"}};
   auto body = [&](std::span<const ValueId> carried) -> std::vector<ValueId> {
     const ValueId keys = t.load(k, {b.at(t.j), b.at(t.d)});
     const ValueId scores = t.scores(b.dot(t.d, rows, keys));
@@ -71,7 +72,7 @@ void store_rows(AttentionTiles& t, const Sums& sums) {
 
 AttentionProgram whole(const Attention& attention, const AttentionKnobs& knobs) {
   AttentionTiles t(attention, knobs, "attention");
-  t.open(t.free_knob("BI", knobs.block_queries), t.order_knob("BJ", knobs.block_keys));
+  t.open(t.row_knob(), t.order_knob("BJ", knobs.block_keys));
   t.grid_lead(lowering::tensor_of(attention, out, knobs));
   t.b.grid(t.i);
   store_rows(t, online_softmax(t));
@@ -80,8 +81,7 @@ AttentionProgram whole(const Attention& attention, const AttentionKnobs& knobs) 
 
 AttentionProgram split(const Attention& attention, const AttentionKnobs& knobs) {
   AttentionTiles t(attention, knobs, "attention_split");
-  t.open(t.free_knob("BI", knobs.block_queries), t.order_knob("BS", knobs.split_keys),
-         t.order_knob("BJ", knobs.block_keys));
+  t.open(t.row_knob(), t.order_knob("BS", knobs.split_keys), t.order_knob("BJ", knobs.block_keys));
   t.grid_lead(lowering::tensor_of(attention, out, knobs));
   t.b.grid(t.i);
   t.b.grid(t.j);

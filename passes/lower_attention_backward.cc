@@ -34,10 +34,10 @@ AttentionProgram row_sums(const Attention& attention, const AttentionKnobs& knob
 AttentionProgram query_gradient(const Attention& attention, const AttentionKnobs& knobs) {
   AttentionTiles t(attention, knobs, "attention_dq");
   tile::Builder& b = t.b;
-  t.open(t.free_knob("BI", knobs.block_queries), t.free_knob("BJ", knobs.block_keys));
+  t.open(t.row_knob(), t.free_knob("BJ", knobs.block_keys));
   t.grid_lead(attention.q);
   b.grid(t.i);
-  const tile::Carry start{t.real(0), {t.i, t.d}, "sum"};
+  const tile::Carry start{t.real(0), t.tile({t.i, t.d}), "sum"};
   auto one_lead = [&](std::vector<ValueId> before) -> std::vector<ValueId> {
     const ValueId rows = t.scaled(q, t.i);
     const ValueId d_rows = t.load(d_out, {b.at(t.i), b.at(t.e)});
@@ -48,7 +48,7 @@ AttentionProgram query_gradient(const Attention& attention, const AttentionKnobs
       const auto gradients = t.gradients(b.dot(t.d, rows, keys), b.dot(t.e, d_rows, values));
       return {b.dot(t.j, gradients.scores, keys, carried[0])};
     };
-    return b.loop(t.j, {{before[0], {t.i, t.d}, "sum"}}, body, range);
+    return b.loop(t.j, {{before[0], t.tile({t.i, t.d}), "sum"}}, body, range);
   };
   const ValueId sum = t.for_repeated(attention.q, {start}, one_lead)[0];
   t.store(dq, {b.at(t.i), b.at(t.d)}, scaled_back(t, sum));

@@ -70,6 +70,16 @@ TEST(CpuAttention, Lengths) {
   }
 }
 
+// One query against a long cache.
+TEST(CpuAttention, Decoding) {
+  for (const std::string& target : cpu_targets()) {
+    expect_right({.heads = 2, .group = 2, .queries = 1, .keys = 300, .depth = 40, .width = 24},
+                 {.split_keys = 128, .serial = false}, target);
+  }
+  expect_right({.queries = 1, .keys = 300, .lengths = true, .dropout = 0.2});
+  expect_right({.queries = 1, .keys = 300, .before = 100, .after = 0, .mask = true});
+}
+
 TEST(CpuAttention, KnownLengths) {
   for (int64_t length : {1, 31, 65}) {
     expect_right({.heads = 1, .queries = length, .keys = length, .after = 0});
