@@ -126,6 +126,7 @@ bool KernelEmitter::is_last_read(ValueId id, const std::vector<Sink>& nest) cons
 
 // The place of a product that a kept value is made of, if this nest is the last to read it.
 std::optional<Slot> KernelEmitter::slot_to_reuse(const Sink& keep, const std::vector<Sink>& nest) {
+  if (!tile_lanes_.contains(keep.axes)) return std::nullopt;
   const Value& value = program_.values[keep.value];
   std::optional<Slot> found;
   std::function<void(ValueId)> look = [&](ValueId id) {

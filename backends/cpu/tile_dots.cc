@@ -29,7 +29,10 @@ class KernelEmitter::TileDotFinder {
       : emitter_(emitter),
         program_(emitter.program_),
         depth_(program_.values.size(), kUnknown),
-        uses_(program_.values.size(), 0) {
+        uses_(program_.values.size(), 0),
+        has_dot_(program_.values.size()),
+        reads_tile_(program_.values.size()) {
+    look_below();
     emitter.users_.resize(program_.values.size());
     for (ValueId user = 0; user < program_.values.size(); ++user) {
       tile::for_each_use(program_.values[user], [&](ValueId id) {
@@ -66,11 +69,17 @@ class KernelEmitter::TileDotFinder {
     return axes;
   }
 
-  // A dot that the value is computed from in the same iteration.
-  bool has_dot(ValueId id) const {
-    const Value& value = program_.values[id];
-    return value.kind == Value::dot ||
-           std::ranges::any_of(value.operands, [&](ValueId operand) { return has_dot(operand); });
+  // Values have larger numbers than what they are made of.
+  void look_below() {
+    for (ValueId id = 0; id < program_.values.size(); ++id) {
+      const Value& value = program_.values[id];
+      has_dot_[id] = value.kind == Value::dot;
+      reads_tile_[id] = value.kind == Value::load && moving(value.axes).size() > 1;
+      for (ValueId operand : value.operands) {
+        has_dot_[id] = has_dot_[id] || has_dot_[operand];
+        reads_tile_[id] = reads_tile_[id] || (value.kind == Value::map && reads_tile_[operand]);
+      }
+    }
   }
 
   bool is_matrix_product(const Stmt& loop) const {
@@ -79,8 +88,8 @@ class KernelEmitter::TileDotFinder {
     if (dot.kind != Value::dot || dot.operands.size() != 3) return false;
     const bool lets =
         std::ranges::all_of(loop.body, [](const Stmt& stmt) { return stmt.kind == Stmt::let; });
-    return lets && dot.operands[2] == loop.carried[0] && !has_dot(dot.operands[0]) &&
-           !has_dot(dot.operands[1]);
+    return lets && dot.operands[2] == loop.carried[0] && !has_dot_[dot.operands[0]] &&
+           !has_dot_[dot.operands[1]];
   }
 
   void walk(const Block& block, size_t depth) {
@@ -103,6 +112,11 @@ class KernelEmitter::TileDotFinder {
     const Value& value = program_.values[id];
     tile::for_each_use(value, [&](ValueId used) { visit(used, depth); });
     if (value.kind == Value::dot && value.dtype == DType::f32) plan(id);
+    // Masks and biases lie across the lanes: they are read once, not by every nest.
+    const bool shared = value.kind == Value::map && uses_[id] > 1;
+    if (shared && has_dot_[id] && reads_tile_[id] && value.dtype == DType::f32) {
+      emitter_.kept_.insert(id);
+    }
   }
 
   int cost(ValueId dot, ValueId id, AxisId axis) const {
@@ -111,7 +125,7 @@ class KernelEmitter::TileDotFinder {
       return kInPlace;
     }
     auto known = emitter_.tile_lanes_.find(moving(program_.values[id].axes));
-    if (has_dot(id) && known != emitter_.tile_lanes_.end() && known->second == axis) {
+    if (has_dot_[id] && known != emitter_.tile_lanes_.end() && known->second == axis) {
       return kComputed;
     }
     return depth_[id] < depth_[dot] ? kOnce : kAlways;
@@ -181,6 +195,8 @@ class KernelEmitter::TileDotFinder {
   const tile::Program& program_;
   std::vector<size_t> depth_;  // of the loop that a value is defined in
   std::vector<int> uses_;
+  std::vector<bool> has_dot_;     // is computed from a dot of the same iteration
+  std::vector<bool> reads_tile_;  // elementwise from something in memory of two axes
 };
 
 void KernelEmitter::find_tile_dots() { TileDotFinder(*this).run(); }
