@@ -137,8 +137,19 @@ AttentionProgram bias_gradient(const Attention& attention, const AttentionKnobs&
         },
         of_rows)};
   };
-  const ValueId sum = t.for_repeated(*attention.bias, {start}, one_lead)[0];
-  t.store(dbias, {b.at(t.i), b.at(t.j)}, sum);
+  auto store_sum = [&] {
+    const ValueId sum = t.for_repeated(*attention.bias, {start}, one_lead)[0];
+    t.store(dbias, {b.at(t.i), b.at(t.j)}, sum);
+  };
+  const std::optional<ValueId> some = repeated.empty() ? t.some_taken() : std::nullopt;
+  if (!some) {
+    store_sum();
+  } else {
+    b.when(*some, store_sum);
+    b.when(b.map(Op::logical_not, {*some}), [&] {
+      t.store(dbias, {b.at(t.i), b.at(t.j)}, start.init);
+    });
+  }
   return t.finish();
 }
 

@@ -198,6 +198,21 @@ tile::LoopRange AttentionTiles::rows_of_columns() {
   return range;
 }
 
+std::optional<ValueId> AttentionTiles::some_taken() {
+  const Dim shift = a.keys - a.queries;
+  std::optional<ValueId> taken;
+  if (a.after) {
+    const Index last = tile::end_index(i) + Index(shift + *a.after - Dim(1));
+    taken = b.map(Op::le, {b.coord(tile::base_index(j)), b.coord(last)});
+  }
+  if (a.before) {
+    const Index first = tile::base_index(i) + Index(shift - *a.before);
+    const ValueId late = b.map(Op::lt, {b.coord(first), b.coord(tile::end_index(j))});
+    taken = taken ? b.map(Op::logical_and, {*taken, late}) : late;
+  }
+  return taken;
+}
+
 AttentionProgram AttentionTiles::finish() { return {b.finish(), std::move(roles_)}; }
 
 }  // namespace weft::lowering

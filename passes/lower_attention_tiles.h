@@ -61,6 +61,9 @@ class AttentionTiles {
   tile::LoopRange columns_of_rows();
   tile::LoopRange rows_of_columns();
 
+  // Whether the window has a part of the tile (i, j); nothing if there is no window.
+  std::optional<ValueId> some_taken();
+
   AttentionProgram finish();
 
   const Attention& a;

@@ -145,6 +145,7 @@ TEST(CpuAttention, MasksAndBiases) {
   for (Bias bias : {Bias::full, Bias::by_head, Bias::by_key}) {
     expect_right({.batch = 2, .group = 2, .queries = 70, .keys = 75, .after = 0, .bias = bias});
     expect_right({.batch = 2, .queries = 7, .keys = 75, .mask = true, .fill = -1, .bias = bias});
+    expect_right({.queries = 130, .keys = 140, .before = 10, .after = 0, .bias = bias});
   }
 }
 

@@ -102,6 +102,7 @@ TEST(LowerAttention, Biases) {
   for (Bias bias : {Bias::full, Bias::by_head, Bias::by_key}) {
     expect_right({.batch = 2, .group = 2, .queries = 11, .keys = 13, .after = 0, .bias = bias});
     expect_right({.batch = 2, .queries = 7, .keys = 5, .mask = true, .fill = -1, .bias = bias});
+    expect_right({.queries = 17, .keys = 20, .before = 3, .after = 0, .bias = bias});
   }
 }
 
