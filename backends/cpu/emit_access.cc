@@ -1,5 +1,7 @@
 // Index maps as addresses; loads and stores of one element per lane.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "backends/cpu/emitter.h"
 #include "ir/support/check.h"
 
@@ -165,6 +167,11 @@ llvm::Align KernelEmitter::alignment(DType dtype) {
 llvm::Value* KernelEmitter::load(const tile::Value& value) {
   llvm::Value* where = value.where == tile::kNone ? nullptr : eval(value.where);
   llvm::Value* buffer = buffer_addresses_[value.ref.buffer];
+  const bool many = lanes_ > 1 && std::ranges::count(value.axes, lane_axis_) > 0;
+  if (many && existing_lanes_ != nullptr) {
+    where =
+        where == nullptr ? existing_lanes_ : ir_.CreateAnd(splat(where, lanes_), existing_lanes_);
+  }
   Lane at = offset(value.ref, where);
   if (where == nullptr) return load_at(value.dtype, buffer, at);
   llvm::Value* fill = number(value.dtype, value.number, value.integer);

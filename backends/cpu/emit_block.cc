@@ -39,6 +39,8 @@ void KernelEmitter::prepare(ValueId id) {
     } else {
       fill_random(id, along);
     }
+  } else if (tile_dots_.contains(id)) {
+    emit_tile_dot(id);
   } else if (is_reduced(id)) {
     Sink sink{.kind = Sink::reduce, .value = id};
     std::vector<AxisId> axes = value.axes;
@@ -59,6 +61,7 @@ void KernelEmitter::prepare_ref(const tile::Ref& ref) {
 
 void KernelEmitter::prepare_statement(const Stmt& stmt) {
   if (stmt.kind == Stmt::let) {
+    pack_once(stmt.value);
     if (is_reduced(stmt.value) || kept_.contains(stmt.value)) prepare(stmt.value);
     return;
   }
@@ -97,7 +100,7 @@ Sink KernelEmitter::statement_sink(const Stmt& stmt) const {
 
 Sink KernelEmitter::keep_sink(ValueId id, std::optional<Slot> target) const {
   Sink sink{.kind = Sink::keep, .value = id};
-  sink.axes = target ? target->axes : walked(program_.values[id].axes);
+  sink.axes = walked(target ? target->axes : program_.values[id].axes);
   sink.target = std::move(target);
   return sink;
 }
@@ -181,6 +184,9 @@ void KernelEmitter::flush() {
 
 Slot KernelEmitter::make_slot(DType dtype, const std::vector<AxisId>& axes,
                               const std::string& name) {
+  const bool wide = is_float(dtype) && byte_size(dtype) == 2;  // kept values are not rounded
+  const DType kept = wide ? DType::f32 : dtype;
+  if (tile_lanes_.contains(axes)) return padded_slot(kept, with_lanes_last(axes), name);
   Slot slot;
   slot.axes = axes;
   if (axes.empty()) {
@@ -195,8 +201,7 @@ Slot KernelEmitter::make_slot(DType dtype, const std::vector<AxisId>& axes,
     elements = elements * (state.extent ? Dim(*state.extent) : program_.axes[axes[i]].dim);
   }
   for (AxisId axis : axes) slot.bases.push_back(axes_[axis].base);
-  bool wide = is_float(dtype) && byte_size(dtype) == 2;  // kept values are not rounded
-  slot.address = new_scratch(elements, wide ? DType::f32 : dtype, name);
+  slot.address = new_scratch(elements, kept, name);
   return slot;
 }
 
@@ -204,6 +209,12 @@ Slot KernelEmitter::make_slot(DType dtype, const std::vector<AxisId>& axes,
 bool KernelEmitter::overwrites(const Sink& sink) const {
   return sink.kind == Sink::store &&
          program_.buffers[sink.stmt->ref.buffer].mode == tile::Buffer::inout;
+}
+
+// True if a value was computed where it is to be kept.
+bool KernelEmitter::is_there(const Sink& sink) const {
+  auto slot = slots_.find(sink.value);
+  return sink.target && slot != slots_.end() && slot->second.address == sink.target->address;
 }
 
 void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last) {
@@ -223,7 +234,10 @@ void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last
     for (size_t j = i; j < end; ++j) {
       if (block[j].kind != Stmt::let) effects.push_back(statement_sink(block[j]));
     }
-    if (at_end) effects.insert(effects.end(), last.begin(), last.end());
+    if (at_end) {
+      std::ranges::copy_if(last, std::back_inserter(effects),
+                           [&](const Sink& sink) { return !is_there(sink); });
+    }
     // A nest that reduces would take the first stores in, and others come after it that read what
     // those overwrite.
     if (std::ranges::any_of(effects, [&](const Sink& sink) { return overwrites(sink); })) flush();
@@ -232,7 +246,10 @@ void KernelEmitter::emit_block(const Block& block, const std::vector<Sink>& last
     if (at_end) break;
     const Stmt& stmt = block[end];
     switch (stmt.kind) {
-      case Stmt::loop: is_product_loop(stmt) ? emit_product_loop(stmt) : emit_loop(stmt); break;
+      case Stmt::loop:
+        is_product_loop(stmt) && !tile_dots_.contains(stmt.yields[0]) ? emit_product_loop(stmt)
+                                                                      : emit_loop(stmt);
+        break;
       case Stmt::when: emit_when(stmt); break;
       case Stmt::scatter: emit_scatter(stmt); break;
       default: WEFT_CHECK(false, "a statement that should have been expanded");
@@ -324,17 +341,7 @@ void KernelEmitter::emit_loop(const Stmt& stmt) {
     axes_[axis].nonempty = true;
     axes_[axis].size = min64(axes_[axis].size, ir_.CreateSub(to, base));
     for (size_t i = 0; i < carried.size(); ++i) slots_[stmt.carried[i]] = carried[i];
-    std::vector<std::pair<Slot, ValueId>> copies;
-    std::vector<Sink> yields = yield_sinks(stmt, carried, copies);
-    emit_block(stmt.body, yields);
-    for (const auto& [from, id] : copies) {
-      Slot target = slots_.at(id);
-      slots_[id] = from;
-      levels_.assign(1, {});
-      push(keep_sink(id, target));
-      flush();
-      slots_[id] = target;
-    }
+    for_each_variant(stmt, [&] { emit_iteration(stmt, carried); });
     levels_.clear();
   });
   levels_ = std::move(levels);
@@ -342,6 +349,20 @@ void KernelEmitter::emit_loop(const Stmt& stmt) {
   slots_ = std::move(slots);
   axes_[axis] = saved;
   for (size_t i = 0; i < carried.size(); ++i) slots_[stmt.results[i]] = carried[i];
+}
+
+void KernelEmitter::emit_iteration(const Stmt& stmt, const std::vector<Slot>& carried) {
+  std::vector<std::pair<Slot, ValueId>> copies;
+  std::vector<Sink> yields = yield_sinks(stmt, carried, copies);
+  emit_block(stmt.body, yields);
+  for (const auto& [from, id] : copies) {
+    Slot target = slots_.at(id);
+    slots_[id] = from;
+    levels_.assign(1, {});
+    push(keep_sink(id, target));
+    flush();
+    slots_[id] = target;
+  }
 }
 
 // Positions in ascending order, one element after the other along the scatter's axis.

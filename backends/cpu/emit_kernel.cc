@@ -55,6 +55,7 @@ Kernel KernelEmitter::emit(const std::string& symbol) {
   ir_.SetInsertPoint(start);
   find_checked_values();
   find_kept_values();
+  find_tile_dots();
   emit_grid();
   finish_streams();
   ir_.CreateRetVoid();

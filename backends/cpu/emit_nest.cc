@@ -82,12 +82,16 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
       reduced = sink.reduced;
       fresh_[sink.value] = make_slot(value.dtype, walked(value.axes), "reduced");
     } else if (sink.kind == Sink::keep && !sink.target) {
-      fresh_[sink.value] = make_slot(value.dtype, sink.axes, "kept");
+      std::optional<Slot> reused = slot_to_reuse(sink, sinks);
+      fresh_[sink.value] = reused ? *reused : make_slot(value.dtype, sink.axes, "kept");
     }
   }
   const std::vector<AxisId>& axes = sinks.front().axes;
+  const AxisId lanes = lanes_of_nest(sinks);
   if (axes.empty()) {
     emit_body(nest, 1, 0);
+  } else if (lanes != tile::kNone) {
+    emit_lanes_nest(sinks, lanes);
   } else {
     AxisId lane = choose_lane_axis(sinks, nest.reduces ? reduced : axes);
     auto add = [&](bool of_reduced) {

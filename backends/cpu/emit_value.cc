@@ -39,6 +39,7 @@ bool KernelEmitter::may_be_empty(AxisId axis) const {
 }
 
 llvm::Value* KernelEmitter::eval(ValueId id) {
+  if (held_.contains(id)) return ir_.getTrue();
   const Value& value = program_.values[id];
   size_t at = level_of(value.axes);
   // What this program also writes is read where it stands, before anything is stored.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/cpu/compile.h"
+#include "backends/cpu/tile_dot.h"
 #include "ir/tile/program.h"
 
 namespace weft::cpu {
@@ -56,6 +57,7 @@ struct Sink {
   std::vector<tile::AxisId> axes = {};     // that the nest walks
   std::vector<tile::AxisId> reduced = {};  // reduce: those of `axes` that disappear
   std::optional<Slot> target = {};         // keep: where to, if not to a slot of its own
+  tile::AxisId lane = tile::kNone;         // keep: the axis that has the lanes, if it matters
 };
 
 class KernelEmitter {
@@ -166,6 +168,7 @@ class KernelEmitter {
   // emit_block.cc: statements, and which values are kept
   void emit_block(const tile::Block& block, const std::vector<Sink>& last = {});
   void emit_loop(const tile::Stmt& stmt);
+  void emit_iteration(const tile::Stmt& stmt, const std::vector<Slot>& carried);
   void emit_when(const tile::Stmt& stmt);
   void emit_scatter(const tile::Stmt& stmt);
   std::vector<Sink> yield_sinks(const tile::Stmt& stmt, const std::vector<Slot>& carried,
@@ -178,6 +181,7 @@ class KernelEmitter {
   void push_together(std::vector<Sink> sinks);
   void flush();
   bool overwrites(const Sink& sink) const;
+  bool is_there(const Sink& sink) const;
   Sink statement_sink(const tile::Stmt& stmt) const;
   Sink keep_sink(ValueId id, std::optional<Slot> target) const;
   Slot make_slot(DType dtype, const std::vector<AxisId>& axes, const std::string& name);
@@ -245,6 +249,55 @@ class KernelEmitter {
   llvm::Value* new_scratch(const Dim& elements, DType dtype, const std::string& name);
   void apart(const std::function<void()>& body);
   void for_each_micro_tile(const Product& product, const MicroTile& body);
+
+  // tile_dots.cc, emit_tile_dot.cc: products of tiles in scratch, see tile_dot.h
+  class TileDotFinder;
+  void find_tile_dots();
+  bool reads_in_place(ValueId id) const;
+  std::vector<AxisId> with_lanes_last(std::vector<AxisId> axes) const;
+  Slot padded_slot(DType dtype, const std::vector<AxisId>& axes, const std::string& name);
+  std::optional<int64_t> tile_size(AxisId axis) const;
+  static Dim slot_step(const Slot& slot, AxisId axis);
+  void pack_tile(ValueId id, AxisId k, AxisId n);
+  void pack_once(ValueId id);
+  TileOperand tile_operand(ValueId id, AxisId along, AxisId k);
+  TileOperand vector_operand(const TileDot& dot);
+  TileOperand element_operand(const TileDot& dot);
+  bool is_last_read(ValueId id, const std::vector<Sink>& nest) const;
+  std::optional<Slot> slot_to_reuse(const Sink& keep, const std::vector<Sink>& nest);
+  Slot tile_sums(ValueId id, const TileDot& dot);
+  void emit_tile_dot(ValueId id);
+
+  // emit_tile_function.cc
+  int tile_rows(int vectors) const;
+  llvm::Function* tile_function(const TileKind& kind);
+  void inside(llvm::Function* function, const std::function<void()>& body);
+  void emit_tile_function(const TileFunction& f);
+  void emit_tile_columns(const TileFunction& f, llvm::Value* column, int vectors,
+                         llvm::Value* mask);
+  void emit_tile_block(const TileFunction& f, llvm::Value* row, llvm::Value* column,
+                       const TileBlock& block);
+  void emit_tile_step(const TileFunction& f, llvm::Value* k, llvm::Value* first,
+                      const std::vector<llvm::Value*>& starts,
+                      const std::vector<llvm::AllocaInst*>& sums, const TileBlock& block);
+  llvm::Value* first_lanes(llvm::Value* count, int lanes);
+
+  // emit_columns.cc
+  AxisId lanes_of_nest(const std::vector<Sink>& sinks) const;
+  void emit_lanes_nest(const std::vector<Sink>& sinks, AxisId lane);
+  void for_each_vector(AxisId axis, int lanes, const std::function<void()>& body);
+  void emit_rows_nest(const Nest& nest, size_t depth);
+  void emit_columns_nest(const Nest& nest, size_t depth);
+  void emit_columns_body(const Nest& nest);
+  void at_lanes(const Nest& nest, size_t part);
+  void finish_columns(const Nest& nest);
+
+  // emit_variants.cc
+  llvm::Value* extreme(const tile::Index& index, bool largest);
+  llvm::Value* extreme(ValueId id, bool largest);
+  llvm::Value* holds_everywhere(ValueId id);
+  std::set<ValueId> masks_of(const tile::Stmt& loop) const;
+  void for_each_variant(const tile::Stmt& loop, const std::function<void()>& body);
 
   // emit_pack.cc
   std::set<AxisId> coordinates_of(ValueId id) const;
@@ -332,6 +385,14 @@ class KernelEmitter {
   // Random numbers that only a copied operand needs are made when it is copied.
   std::vector<ValueId>* late_randoms_ = nullptr;
   std::map<ValueId, Accumulator> accumulators_;
+
+  std::vector<std::vector<ValueId>> users_;  // of each value; kNone: a statement
+  std::map<ValueId, TileDot> tile_dots_;
+  std::map<std::vector<AxisId>, AxisId> tile_lanes_;          // of tiles over these axes
+  std::map<ValueId, std::pair<AxisId, AxisId>> packed_once_;  // operands of tile dots: k and n
+  std::map<TileKind, llvm::Function*> tile_functions_;
+  llvm::Value* existing_lanes_ = nullptr;  // a mask: others read zeros; null: all
+  std::set<ValueId> held_;                 // predicates that hold everywhere in what is emitted
 };
 
 }  // namespace weft::cpu

@@ -36,12 +36,15 @@ Reduced reduce(VectorBuilder& b, Value x, const float (&steps)[2]) {
 // where the result is not.
 Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   VectorBuilder b(ir, x->getType(), target);
-  // Beyond these the result is infinite or zero, and n would not fit its bits.
-  x = b.at_most(b.at_least(x, b.real(-104)), b.real(89));
+  // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at
+  // the end: a product that underflows takes many times as long.
+  const Value vanishes = ir.CreateFCmpOLT(x, b.real(-104));
+  x = b.at_most(ir.CreateSelect(vanishes, b.real(0), x), b.real(89));
   const Reduced at = reduce(b, x, kTwoLn2);
   const Value square = b.mul(at.rest, at.rest);
   const Value less_one = b.mad(square, b.poly<float>(at.rest, kExpTail), at.rest);
-  return b.mul(b.mad(less_one, at.power, at.power), at.power);
+  const Value result = b.mul(b.mad(less_one, at.power, at.power), at.power);
+  return ir.CreateSelect(vanishes, b.real(0), result);
 }
 
 // With x = m * 2^e, m in [2/3, 4/3): log(x) = e * ln 2 + log1p(m - 1).
