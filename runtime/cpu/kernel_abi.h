@@ -35,7 +35,7 @@ struct KernelEnv {
   KernelFailure failed;
   // A launch calls the code several times on each thread. What it notes in `kept` and in scratch
   // for its next call, such as what it has copied there, is good as long as `launch` is the same.
-  int64_t launch = 0;
+  int64_t launch = 1;
   int64_t kept[kKeptWords] = {};
 };
 

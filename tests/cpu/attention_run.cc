@@ -89,7 +89,7 @@ bool AttentionRun::run_step(const Step& step, AttentionMemory& memory, int64_t t
     code_->at(kernel.entry)(buffers.data(), args.data(), first, std::min(programs, first + share),
                             &env);
   }
-  return env.failed_check == 0;
+  return env.failed.check == 0;
 }
 
 }  // namespace weft

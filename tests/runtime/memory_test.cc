@@ -86,10 +86,11 @@ TEST(Layout, ThousandsOfBuffersTakeNoTime) {
 }
 
 TEST(Memory, IsZeroAndAligned) {
-  for (int64_t bytes : {0, 1, 5000, 10 << 20}) {
+  for (int64_t bytes : {0, 1, 5000, 2 << 20, (10 << 20) + 1}) {
     Memory memory = Memory::allocate(bytes, "test").value();
     EXPECT_EQ(memory.bytes(), bytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % kBufferAlignment, 0u);
+    const auto address = reinterpret_cast<uintptr_t>(memory.data());
+    EXPECT_EQ(address % (bytes < kHugePage ? kBufferAlignment : kHugePage), 0u);
     for (int64_t i = 0; i < bytes; i += 4096) ASSERT_EQ(memory.data()[i], std::byte{0});
     Memory moved = std::move(memory);
     EXPECT_EQ(moved.bytes(), bytes);

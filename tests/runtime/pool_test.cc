@@ -18,12 +18,22 @@ TEST(Pool, RunsEachProgramOnce) {
     EXPECT_EQ(pool.threads(), threads);
     for (int64_t count : {0, 1, 2, 7, 100, 12345}) {
       std::vector<std::atomic<int>> seen(static_cast<size_t>(count));
-      std::vector<int64_t> last(static_cast<size_t>(threads), -1);
+      // Each thread walks its own part first, then those of the ones after it, each ascending.
+      std::vector<std::pair<int64_t, int64_t>> last(static_cast<size_t>(threads), {-1, -1});
       std::atomic<bool> fair = true;
+      auto part_of = [&](int64_t program) {
+        const int64_t each = count / threads;
+        const int64_t longer = count % threads;  // parts with one more
+        const int64_t first = longer * (each + 1);
+        return program < first ? program / (each + 1) : longer + (program - first) / each;
+      };
       pool.parallel(count, [&](int64_t begin, int64_t end, int thread) {
-        int64_t& before = last[static_cast<size_t>(thread)];
-        if (begin <= before || begin >= end) fair = false;
-        before = begin;
+        std::pair<int64_t, int64_t>& before = last[static_cast<size_t>(thread)];
+        const std::pair here{(part_of(begin) - thread + threads) % threads, begin};
+        const bool alone = count == 1 || threads == 1;  // the caller does it all
+        if ((!alone && here <= before) || begin >= end) fair = false;
+        if (!alone && part_of(begin) != part_of(end - 1)) fair = false;
+        before = here;
         for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
       });
       EXPECT_TRUE(fair);

@@ -1,0 +1,172 @@
+// Products as code: every form of one, on every processor that this machine can be.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <random>
+
+#include "backends/cpu/compile.h"
+#include "ir/tile/text.h"
+#include "runtime/cpu/code.h"
+#include "runtime/cpu/math_table.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr const char* kTargets[] = {"generic", "avx2", "avx512"};
+
+struct Case {
+  int64_t m, n, k;
+  bool lhs_turned = false;
+  bool rhs_turned = false;
+};
+
+std::string text(const Case& c) {
+  auto matrix = [](int64_t rows, int64_t columns, bool turned) {
+    const std::string type = cat("f32[", rows, ", ", columns, "]");
+    return turned ? cat(type, " strides [1, ", rows, "]") : type;
+  };
+  return cat("kernel @k {\n  in %x: ", matrix(c.m, c.k, c.lhs_turned),
+             "\n  in %w: ", matrix(c.k, c.n, c.rhs_turned), "\n  out %y: ", matrix(c.m, c.n, false),
+             "\n  free BM = 96\n  free BN = 256\n  free BK = 512\n  axis m: ", c.m,
+             " by BM\n  axis n: ", c.n, " by BN\n  axis k: ", c.k,
+             " by BK\n  grid n, m\n  %s = loop k carry %c = 0.0 : f32[m, n] {\n"
+             "    yield dot[k](load %x[m, k], load %w[k, n], %c)\n  }\n  store %y[m, n], %s\n}\n");
+}
+
+std::vector<float> numbers(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> draw(-1, 1);
+  std::vector<float> result(static_cast<size_t>(count));
+  for (float& number : result) number = draw(random);
+  return result;
+}
+
+// A compiled product with its operands, and one thread's memory.
+class ProductRun {
+ public:
+  ProductRun(const Case& c, const CpuTarget& target)
+      : c_(c),
+        x(numbers(c.m * c.k, 1)),
+        w(numbers(c.k * c.n, 2)),
+        y(static_cast<size_t>(c.m * c.n)) {
+    const Result<tile::Program> program = tile::parse("kernel.tile", text(c));
+    EXPECT_TRUE(program.ok()) << render(program.diagnostics());
+    CompiledPrograms compiled = compile_programs({*program}, target, {}).value();
+    kernel_ = compiled.kernels[0];
+    code_ = LoadedCode::load(compiled.code).value();
+    const auto bytes = static_cast<size_t>(kernel_.scratch_bytes.constant());
+    scratch_.reset(new (std::align_val_t{kScratchAlignment}) std::byte[bytes]);
+    std::memset(scratch_.get(), 0xff, bytes);  // NaN: nothing that is not written may count
+    env.scratch = scratch_.get();
+    env.math = &math_table();
+  }
+
+  int64_t programs() const { return kernel_.programs.constant(); }
+
+  void programs(int64_t begin, int64_t end) {
+    void* buffers[] = {x.data(), w.data(), y.data()};
+    code_->at(kernel_.entry)(buffers, nullptr, begin, end, &env);
+  }
+
+  // Each element against a sum of doubles: rounding grows with the number of terms.
+  void expect_right() const {
+    for (int64_t row = 0; row < c_.m; ++row) {
+      for (int64_t column = 0; column < c_.n; ++column) {
+        double sum = 0;
+        double size = 0;
+        for (int64_t k = 0; k < c_.k; ++k) {
+          const double term = at(x, row, k, c_.m, c_.k, c_.lhs_turned) *
+                              at(w, k, column, c_.k, c_.n, c_.rhs_turned);
+          sum += term;
+          size += std::abs(term);
+        }
+        const double got = at(y, row, column, c_.m, c_.n, false);
+        const double most = 0x1p-24 * (8 + std::sqrt(static_cast<double>(c_.k))) * size;
+        ASSERT_NEAR(got, sum, most) << "at " << row << ", " << column;
+      }
+    }
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const {
+      ::operator delete[](p, std::align_val_t{kScratchAlignment});
+    }
+  };
+  static double at(const std::vector<float>& values, int64_t row, int64_t column, int64_t rows,
+                   int64_t columns, bool turned) {
+    return static_cast<double>(
+        values[static_cast<size_t>(turned ? column * rows + row : row * columns + column)]);
+  }
+
+  Case c_;
+  Kernel kernel_;
+  std::optional<LoadedCode> code_;
+  std::unique_ptr<std::byte[], Free> scratch_;
+
+ public:
+  KernelEnv env;
+  std::vector<float> x, w, y;
+};
+
+std::vector<CpuTarget> targets() {
+  std::vector<CpuTarget> result;
+  for (const char* name : kTargets) {
+    Result<CpuTarget> target = resolve_cpu_target(name, TargetUse::kRun);
+    if (target.ok()) result.push_back(*target);
+  }
+  return result;
+}
+
+// One row to many tiles of them, a single column to several panels with a rest, sums shorter and
+// longer than a block, and all ways in which operands may lie.
+TEST(CpuProduct, EveryFormIsRight) {
+  constexpr int64_t kRows[] = {1, 2, 3, 5, 16, 25, 49, 97, 200};
+  constexpr int64_t kColumns[] = {1, 31, 64, 257, 300};
+  constexpr int64_t kDepths[] = {1, 17, 129, 600};
+  int turn = 0;
+  for (const CpuTarget& target : targets()) {
+    for (int64_t m : kRows) {
+      for (int64_t n : kColumns) {
+        // All pairs of rows and columns; depths and ways to lie by turns.
+        const int at = turn++;
+        const Case c{m, n, kDepths[at % 4], at / 4 % 2 == 1, at / 8 % 2 == 1};
+        SCOPED_TRACE(cat(target.name, " ", text(c)));
+        ProductRun run(c, target);
+        run.programs(0, run.programs());
+        run.expect_right();
+      }
+    }
+  }
+}
+
+TEST(CpuProduct, SharesOfALaunchGiveTheSameBits) {
+  for (bool turned : {false, true}) {
+    ProductRun whole({200, 600, 300, turned, turned}, targets().back());
+    whole.programs(0, whole.programs());
+    ProductRun parts({200, 600, 300, turned, turned}, targets().back());
+    // Forwards from the middle, then the first half backwards: panels come and go.
+    const int64_t half = parts.programs() / 2;
+    for (int64_t i = half; i < parts.programs(); ++i) parts.programs(i, i + 1);
+    for (int64_t i = half; i > 0; --i) parts.programs(i - 1, i);
+    EXPECT_EQ(whole.y, parts.y);
+  }
+}
+
+// What a thread copied in one launch is not what the next one reads.
+TEST(CpuProduct, TheNextLaunchCopiesAgain) {
+  for (const CpuTarget& target : targets()) {
+    ProductRun run({100, 100, 50}, target);
+    run.programs(0, run.programs());
+    run.w = numbers(100 * 50, 3);
+    ++run.env.launch;
+    run.programs(0, run.programs());
+    run.expect_right();
+  }
+}
+
+}  // namespace
+}  // namespace weft::cpu
