@@ -95,7 +95,8 @@ TEST(ExecutableFile, AnyCutIsRefused) {
 TEST(ExecutableFile, OtherVersionsAreRefusedByName) {
   std::string format = good();
   format[8] = 99;
-  EXPECT_NE(refusal(sealed(format)).find("format version 99; this build reads version 1"),
+  EXPECT_NE(refusal(sealed(format))
+                .find(cat("format version 99; this build reads version ", kExecutableFormat)),
             std::string::npos);
   std::string version = good();
   std::memcpy(version.data() + 12, "0.0.7-old\0\0", 11);
