@@ -254,10 +254,12 @@ class Matmul {
   // A batch axis that only one operand has belongs to that side; it may then be joined with m or n.
   void decide_roles() {
     for (size_t direction = 0; direction < batches_; ++direction) {
-      if (t_.space().role(direction) != Role::batch) continue;
+      const std::vector<AxisId> axes = t_.space().axes_of(direction);
+      // One without an axis is joined with another direction, and stays what that is.
+      if (t_.space().role(direction) != Role::batch || axes.empty()) continue;
       bool left = false;
       bool right = false;
-      for (AxisId axis : t_.space().axes_of(direction)) {
+      for (AxisId axis : axes) {
         for (auto [a, b] : operands_) {
           left = left || t_.depends(a, axis);
           right = right || t_.depends(b, axis);

@@ -123,6 +123,17 @@ TEST(LowerRows, RowsOfSeveralAxesAreOne) {
   EXPECT_EQ(axes_of(program), "r: B*T  c: 128  ");
 }
 
+// Joined batches are still batches: no operand's own axis, with one row or with many.
+TEST(LowerMatmul, BatchesOfBothOperandsAreOneAxis) {
+  EXPECT_EQ(axes_of(only_program(
+                graph_text("%x: f32[B, 8, T, 64], %w: f32[B, 8, 64, T]", "%y = matmul %x, %w"))),
+            "b: 8*B  m: T  n: T  k: 64  ");
+  const std::string one_row =
+      graph_text("%x: f32[B, T, 1, 5], %w: f32[B, T, 5, 7]", "%y = matmul %x, %w");
+  EXPECT_EQ(axes_of(only_program(one_row)), "b: B*T  n: 7  k: 5  ");
+  expect_agrees_at_awkward_sizes(one_row);
+}
+
 TEST(LowerMatmul, BatchesJoinTheRows) {
   const tile::Program program =
       only_program(graph_text("%x: f32[B, T, 32], %w: f32[32, 48]", "%y = matmul %x, %w"));
