@@ -19,7 +19,7 @@ constexpr Pass kGraphPipeline[] = {
     // Before autodiff: what is folded or merged here is not differentiated.
     {"simplify", simplify, "canonical forms, constant folding, algebra; merges equal, drops dead"},
     // Before autodiff: what is recovered has a gradient of its own.
-    {"raise", raise, "softmax, from any way to write it", /*rounds=*/true},
+    {"raise", raise, "softmax, from any way to write it"},
     {"autodiff", autodiff, "adds the backward pass that was asked for"},
     // After autodiff: its rules are written for any operand, and leave ones, zeros and broadcasts.
     {"simplify", simplify, "the same on what autodiff added"},
