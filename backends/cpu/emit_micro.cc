@@ -77,6 +77,11 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
 // The columns of rhs: where they are when k is `begin`, and the distance to the next k.
 KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first,
                                                  llvm::Value* begin) {
+  if (product.laid_out > 0) {
+    llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
+    llvm::Value* at = laid_out_at(product, first, begin);
+    return {{element_address(buffer, at, product.memory)}, i64(product.laid_out)};
+  }
   llvm::Value* step = i64(product.columns());
   llvm::Value* start =
       ir_.CreateAdd(ir_.CreateMul(first, product.depth), ir_.CreateMul(begin, step));
@@ -89,6 +94,48 @@ KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::V
   llvm::Value* address = plain_address(product, product.rhs, product.n, column, begin);
   return {{ir_.CreateSelect(here, address, panel)},
           ir_.CreateSelect(here, dim(step_along(product.rhs, product.k)), step)};
+}
+
+// Of rhs in panels of its own: the place of column `first` of the tile where k is `begin`.
+llvm::Value* KernelEmitter::laid_out_at(const Product& product, llvm::Value* first,
+                                        llvm::Value* begin) {
+  llvm::Value* columns = i64(product.laid_out);
+  llvm::Value* column = ir_.CreateAdd(axes_[product.n].base, first);
+  llvm::Value* within = ir_.CreateURem(column, columns);
+  llvm::Value* depth = dim(program_.axes[product.k].dim);
+  llvm::Value* panel = ir_.CreateMul(ir_.CreateSub(column, within), depth);
+  llvm::Value* row = ir_.CreateMul(ir_.CreateAdd(product.k_base, begin), columns);
+  return ir_.CreateAdd(ir_.CreateAdd(panel, row), within);
+}
+
+// While a panel in memory is multiplied, the one that comes next moves nearer: the micro-kernel
+// reads faster than memory gives. Each micro-tile asks for a share of it.
+void KernelEmitter::prefetch_panel(const Product& product, llvm::Value* row, llvm::Value* column,
+                                   llvm::Value* begin, llvm::Value* end) {
+  if (product.laid_out == 0 || product.m == tile::kNone) return;
+  const std::optional<int64_t> height = axes_[product.m].extent;
+  if (!height) return;
+  const int64_t tiles = (*height + product.rows - 1) / product.rows;
+  const int64_t share = (product.k_block + tiles - 1) / tiles;  // of k
+  // The panel to the right; after the last one the first, further along k; in the end that of the
+  // next program.
+  llvm::Value* right = ir_.CreateAdd(column, i64(product.columns()));
+  llvm::Value* last = ir_.CreateICmpSGE(right, axes_[product.n].size);
+  llvm::Value* done = ir_.CreateAnd(last, ir_.CreateICmpSGE(end, product.depth));
+  llvm::Value* next = ir_.CreateSelect(ir_.CreateICmpEQ(last, done), right, i64(0));
+  llvm::Value* from = ir_.CreateSelect(done, i64(0), ir_.CreateSelect(last, end, begin));
+  llvm::Value* number = ir_.CreateSDiv(row, i64(product.rows));
+  from = ir_.CreateAdd(from, ir_.CreateMul(number, i64(share)));
+  llvm::Value* start = laid_out_at(product, next, from);
+  llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
+  const int64_t line = 64 / byte_size(product.memory);
+  for (int64_t k = 0; k < share; ++k) {
+    for (int64_t at = 0; at < product.columns(); at += line) {
+      // Not in bounds: at the end nothing follows, which a prefetch does not mind.
+      llvm::Value* there = ir_.CreateAdd(start, i64(k * product.laid_out + at));
+      prefetch(ir_.CreateGEP(memory_type(product.memory), buffer, there), /*nearest=*/false);
+    }
+  }
 }
 
 llvm::Value* KernelEmitter::sum_address(const Product& product, llvm::Value* row,
@@ -152,6 +199,7 @@ void KernelEmitter::multiply(const Product& product) {
         const Streams rows = lhs_streams(product, row, begin);
         const Streams columns = rhs_stream(product, column, begin);
         prefetch_near(product, row, column, begin, end);
+        prefetch_panel(product, row, column, begin, end);
         std::vector<llvm::AllocaInst*> sums;
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {
