@@ -341,8 +341,9 @@ class KernelEmitter {
   Streams lhs_streams(const Product& product, llvm::Value* first, llvm::Value* begin);
   Streams rhs_stream(const Product& product, llvm::Value* first, llvm::Value* begin);
   llvm::Value* laid_out_at(const Product& product, llvm::Value* first, llvm::Value* begin);
-  void prefetch_panel(const Product& product, llvm::Value* row, llvm::Value* column,
-                      llvm::Value* begin, llvm::Value* end);
+  llvm::Value* panel_share(const Product& product);
+  void prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
+                      llvm::Value* column, llvm::Value* begin, llvm::Value* end);
   llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
                            llvm::Value* b);
