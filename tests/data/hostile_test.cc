@@ -13,7 +13,7 @@
 namespace weft::data {
 namespace {
 
-int rounds() { return suite() == "quick" ? 100 : suite() == "slow" ? 10000 : 1000; }
+int rounds() { return suite() == "quick" ? 30 : suite() == "slow" ? 10000 : 300; }
 
 // A few bytes changed, removed or repeated.
 std::string damaged(std::string bytes, Random& random) {
