@@ -140,15 +140,38 @@ class Committer {
   const Wanted& wanted_;
 };
 
-// Leading axes of an operand, as many as the scores have.
-bool repeat_alike(const Shape& a, const Shape& b) {
-  auto repeats = [](const Shape& shape, size_t from_end) {
-    return from_end > shape.size() || shape[shape.size() - from_end].is_constant(1);
-  };
-  for (size_t at = 3; at <= std::max(a.size(), b.size()); ++at) {
-    if (repeats(a, at) != repeats(b, at)) return false;
+// The leading axes of both, where one of them repeats and the other does not as the other has them.
+Shape joint_lead(const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() < b.size() ? b : a;
+  const Shape& shorter = a.size() < b.size() ? a : b;
+  Shape lead(longer.begin(), longer.end() - 2);
+  for (size_t from_end = 3; from_end <= shorter.size(); ++from_end) {
+    Dim& dim = lead[lead.size() + 2 - from_end];
+    if (dim.is_constant(1)) dim = shorter[shorter.size() - from_end];
   }
-  return true;
+  return lead;
+}
+
+Value with_lead(Emitter& b, Value value, Shape lead) {
+  const Shape& shape = b.shape(value);
+  lead.insert(lead.end(), shape.end() - 2, shape.end());
+  return b.broadcast_to(value, lead);
+}
+
+// One walk over the keys makes dk and dv: keys and values have to be repeated for the same heads.
+// Where they are not, views repeat them, and what came of the repeats is added up.
+std::optional<std::vector<Value>> repeat_alike(Emitter& b, const Node& node,
+                                               const std::vector<Value>& operands) {
+  if (node.op != Op::attention_grad) return std::nullopt;
+  const Shape k = b.shape(operands[1]);
+  const Shape v = b.shape(operands[2]);
+  const Shape lead = joint_lead(k, v);
+  std::vector<Value> repeated = operands;
+  repeated[1] = with_lead(b, operands[1], lead);
+  repeated[2] = with_lead(b, operands[2], lead);
+  if (repeated == operands) return std::nullopt;
+  const uint32_t made = b.emit(node.op, repeated, node.attrs).node;
+  return {{{made, 0}, b.sum_to({made, 1}, k), b.sum_to({made, 2}, v), {made, 3}}};
 }
 
 }  // namespace
@@ -167,9 +190,6 @@ std::optional<std::string> attention_refusal(const Graph& graph, const Node& nod
     const bool empty =
         std::ranges::any_of(type.shape, [](const Dim& d) { return d.is_constant(0); });
     if (empty) return "it is empty";
-  }
-  if (node.op == Op::attention_grad && !repeat_alike(k.shape, v.shape)) {
-    return cat("keys ", k.shape, " and values ", v.shape, " are repeated for different heads");
   }
   return std::nullopt;
 }
@@ -190,6 +210,7 @@ Result<bool> fuse_attention(Module& module, const PassOptions& options) {
       return is_attention(node.op) && !attention_refusal(graph, node);
     });
     if (!some) continue;
+    graph = rebuild(module, graph, repeat_alike);
     const Wanted wanted = find_wanted(graph);
     graph = rebuild(module, graph, Committer(graph, wanted));
     changed = true;

@@ -36,11 +36,18 @@ struct PassOptions {
 // Returns whether anything changed. A pass is a free function in a file of its name.
 using PassFn = Result<bool> (*)(Module& module, const PassOptions& options);
 
+// What a pass may change in numbers, within their types.
+enum class Rounds : uint8_t {
+  nothing,
+  constants,     // it makes some, rounded to their types
+  short_floats,  // it leaves out roundings to 16-bit types, or adds some
+};
+
 struct Pass {
   std::string_view name;
   PassFn run;
   std::string_view summary;
-  bool rounds = false;  // makes constants of their types: numbers change within those
+  Rounds rounds = Rounds::nothing;
 };
 
 // passes/pipeline.cc: the order of the compiler, as one table.

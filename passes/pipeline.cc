@@ -20,7 +20,7 @@ constexpr Pass kGraphPipeline[] = {
     // Before autodiff: what is folded or merged here is not differentiated.
     {"simplify", simplify, "canonical forms, constant folding, algebra; merges equal, drops dead"},
     // Before autodiff: what is recovered has a gradient of its own.
-    {"raise", raise, "softmax and attention, from any way to write them"},
+    {"raise", raise, "softmax and attention, from any way to write them", Rounds::short_floats},
     {"autodiff", autodiff, "adds the backward pass that was asked for"},
     // After autodiff: its rules are written for any operand, and leave ones, zeros and broadcasts.
     {"simplify", simplify, "the same on what autodiff added"},
@@ -29,7 +29,7 @@ constexpr Pass kGraphPipeline[] = {
     {"fuse-attention", fuse_attention, "attention on kernels that never store the scores"},
     // While optimizer steps are whole: they become one.
     {"flatten-optimizer", flatten_optimizer, "one optimizer step on all parameters end to end"},
-    {"decompose", decompose, "every composite op as primitives", /*rounds=*/true},
+    {"decompose", decompose, "every composite op as primitives", Rounds::constants},
     {"simplify-primitives", simplify, "simplify on what the decompositions left"},
     {"arrange", arrange, "brings primitives into forms that regions can hold"},
     // Before fuse: what is chunked is fused inside.

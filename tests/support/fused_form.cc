@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/fused_form.h"
 
+#include <algorithm>
+
+#include "passes/fuse_attention.h"
 #include "passes/regions.h"
 #include "passes/views.h"
 
@@ -71,6 +74,11 @@ int64_t region_count(const Graph& graph) {
     if (node.op == Op::chunked) count += region_count(*node.body);
   }
   return count;
+}
+
+bool has_fused_attention(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(),
+                             [](const Node& node) { return fused_attention(node) != nullptr; });
 }
 
 }  // namespace weft

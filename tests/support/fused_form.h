@@ -16,4 +16,7 @@ std::optional<std::string> fused_fault(const Module& module, const Graph& graph)
 // Kernels or short sequences of kernels, those inside `chunked` counted once.
 int64_t region_count(const Graph& graph);
 
+// Programs of attention hold numbers that the graph does not: 1 / (1 - rate), rounded to f32.
+bool has_fused_attention(const Graph& graph);
+
 }  // namespace weft
