@@ -42,17 +42,16 @@ struct TaskOptions {
   std::string text_column;
   int64_t image_height = 0;
   int64_t image_width = 0;
-  int64_t image_channels = 1;    // pixels are in the order of the columns: row, column, channel
-  DType image_dtype = DType::f32;  // of the input `image`: f32 or f64
+  int64_t image_channels = 1;  // pixels are in the order of the columns: row, column, channel
 
-  int64_t batch = 0;       // examples in a batch; 0: as many as max_tokens allows
-  int64_t max_tokens = 0;  // padded tokens in a batch, of the longer side; 0: no limit
-  int64_t context = 64;    // language model: tokens in a window
-  int64_t max_length = 1024;     // of a sequence; longer pairs are left out, longer texts cut
-  int64_t length_multiple = 4;   // lengths are padded to a multiple, so that there are few shapes
-  int64_t pad = 0;               // as the model's config; 0 is what tokenizers give
-  int64_t ignore_label = 0;      // translation: the label of padding
-  uint64_t seed = 1;             // of the order
+  int64_t batch = 0;          // examples in a batch, at most; 0: as many as max_tokens allows
+  int64_t max_tokens = 0;     // in a batch, padding and all, of the longer side; 0: no limit
+                              // both 0: 4096 tokens of translation, 12 windows, 32 texts or images
+  int64_t context = 64;       // language model: tokens in a window
+  int64_t max_length = 1024;  // of a sequence: see SplitFacts for what is longer
+  int64_t length_multiple = 4;  // lengths are padded to a multiple, so that there are few shapes
+  int64_t ignore_label = 0;     // translation: the label of padding
+  uint64_t seed = 1;            // of the order
 
   bool operator==(const TaskOptions&) const = default;
 };
@@ -62,8 +61,8 @@ struct SplitFacts {
   int64_t examples = 0;  // pairs, texts, images; language model: whole windows
   int64_t source_tokens = 0;
   int64_t target_tokens = 0;  // labels that count, in an epoch
-  int64_t left_out = 0;       // pairs with an empty or too long side
-  int64_t cut = 0;            // texts that were cut to max_length
+  int64_t left_out = 0;       // pairs to train on with an empty side, or one beyond max_length
+  int64_t cut = 0;            // other texts, of which only the beginning up to max_length is used
   int64_t longest = 0;        // sequence in a batch, with what rounding adds; 0 for images
 
   bool operator==(const SplitFacts&) const = default;
@@ -93,13 +92,14 @@ class Task {
   // Every example once, in one order; a language model's windows are whole and do not overlap.
   virtual Result<std::unique_ptr<BatchStream>> valid_stream() = 0;
   // The same over other files, tokenised now. Fails on labels that training did not have.
-  virtual Result<std::unique_ptr<BatchStream>> stream_of(const TaskFiles& files) = 0;
+  virtual Result<std::unique_ptr<BatchStream>> stream_of(const TaskFiles& files,
+                                                         SplitFacts* facts = nullptr) = 0;
 };
 
 // Reads and tokenises the files, and writes to the folder, which exists: `data.json` (settings and
-// facts), `tokenizer.model` or `tokenizer.json`, `train.tokens` and `valid.tokens`. `data.json` comes
-// last: without it, nothing was prepared, and the same call begins again with the same outcome.
-// If it is there with equal options, the task is opened as it is.
+// facts), `tokenizer.model` or `tokenizer.json`, `train.tokens` and `valid.tokens`. `data.json`
+// comes last: without it, nothing was prepared, and the same call begins again with the same
+// outcome. If it is there with equal options, the task is opened as it is.
 Result<std::unique_ptr<Task>> prepare_task(const TaskOptions& options, const std::string& folder);
 // What prepare_task left in a folder. Needs none of the files that it read.
 Result<std::unique_ptr<Task>> open_task(const std::string& folder);
