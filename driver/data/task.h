@@ -20,10 +20,10 @@ enum class TaskKind : uint8_t {
 
 // Which files; each may be gzipped. Lists that are empty do not count for the kind.
 struct TaskFiles {
-  std::string source;  // translation: one sentence a line
-  std::string target;  // the line of the same number is its translation
-  std::string text;    // language model
-  std::string table;   // classification: CSV, or TSV if the header has a tab; first row: names
+  std::string source = {};  // translation: one sentence a line
+  std::string target = {};  // the line of the same number is its translation
+  std::string text = {};    // language model
+  std::string table = {};   // classification: CSV, or TSV if the header has a tab; first row: names
 
   bool operator==(const TaskFiles&) const = default;
 };
@@ -31,15 +31,15 @@ struct TaskFiles {
 // All of it is chosen before a run and stays for its life.
 struct TaskOptions {
   TaskKind kind = TaskKind::translation;
-  TaskFiles train;
-  TaskFiles valid;  // empty: the last 10% of the training files is held out
+  TaskFiles train = {};
+  TaskFiles valid = {};  // empty: the last 10% of the training files is held out
 
   TokenizerKind tokenizer = TokenizerKind::bpe;
   int64_t vocab = 10000;     // of subwords, at most: a small corpus may have fewer
   bool exact_vocab = false;  // fewer is an error
 
-  std::string label_column;
-  std::string text_column;
+  std::string label_column = {};
+  std::string text_column = {};
   int64_t image_height = 0;
   int64_t image_width = 0;
   int64_t image_channels = 1;  // pixels are in the order of the columns: row, column, channel
