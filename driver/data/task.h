@@ -49,7 +49,7 @@ struct TaskOptions {
                               // both 0: 4096 tokens of translation, 12 windows, 32 texts or images
   int64_t context = 64;       // language model: tokens in a window
   int64_t max_length = 1024;  // of a sequence: see SplitFacts for what is longer
-  int64_t length_multiple = 4;  // lengths are padded to a multiple, so that there are few shapes
+  int64_t length_multiple = 2;  // lengths are padded to a multiple, so that there are few shapes
   int64_t ignore_label = 0;     // translation: the label of padding
   uint64_t seed = 1;            // of the order
 
