@@ -21,11 +21,30 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+Status check_all_fused(const AttentionReport& attention) {
+  for (const AttentionNote& note : attention) {
+    if (note.fused) continue;
+    return error({}, "the attention at ", note.value, " of @", note.graph,
+                 " is not fused: ", note.reason)
+        .hint(
+            "weft explain lists every attention; without --require-fused-attention this compiles");
+  }
+  return ok();
+}
+
 Result<PlannedModule> plan_for(Module module, const CompileRequest& request,
                                const DeviceTraits& traits) {
   PlannedModule planned;
   Stopwatch passes;
-  WEFT_TRY(planned.passes, run_pipeline(module, request.pipeline));
+  PipelineOptions pipeline = request.pipeline;
+  pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
+    if (pass.name == "fuse-attention") {
+      planned.attention = attention_report(now);
+      if (request.require_fused_attention) WEFT_TRY_STATUS(check_all_fused(planned.attention));
+    }
+    return request.pipeline.after_pass ? request.pipeline.after_pass(pass, now) : ok();
+  };
+  WEFT_TRY(planned.passes, run_pipeline(module, pipeline));
   planned.passes_ms = passes.milliseconds();
   Stopwatch planning;
   WEFT_TRY(planned.plan, make_plan(module, traits));
@@ -116,6 +135,7 @@ Result<Compiled> compile([[maybe_unused]] Module module, const CompileRequest& r
   compiled.code_ms = code.milliseconds();
   compiled.programs = std::move(planned.plan.programs);
   compiled.module = std::move(planned.module);
+  compiled.attention = std::move(planned.attention);
   compiled.passes = std::move(planned.passes);
   compiled.passes_ms = planned.passes_ms;
   compiled.plan_ms = planned.plan_ms;

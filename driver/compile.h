@@ -10,6 +10,7 @@
 #include "ir/plan/plan.h"
 #include "passes/lower.h"
 #include "passes/pass.h"
+#include "passes/raise.h"
 #include "runtime/executable.h"
 
 namespace weft {
@@ -22,6 +23,7 @@ struct CompileRequest {
   bool keep_text = false;         // of kernels, for dumps
   std::string cache_folder = {};  // driver/cache_folder.h; empty: nothing is kept
   KnobChooser choose_knobs = {};  // driver/tuning.h; empty: programs stay as lowered
+  bool require_fused_attention = false;  // an error if one is left to products of scores in memory
   PipelineOptions pipeline = {};
 };
 
@@ -29,6 +31,7 @@ struct CompileRequest {
 struct PlannedModule {
   Module module;  // after the last pass: regions
   Plan plan;
+  AttentionReport attention;
   std::vector<PassRecord> passes;
   double passes_ms = 0;
   double plan_ms = 0;        // lowering included
@@ -40,6 +43,7 @@ struct Compiled {
   std::vector<tile::Program> programs;
   Executable executable;
   std::vector<cpu::KernelText> texts;  // with keep_text
+  AttentionReport attention;
   std::vector<PassRecord> passes;
   double passes_ms = 0;
   double plan_ms = 0;

@@ -47,8 +47,8 @@ Result<std::string> key_of(const Module& module, const CompileRequest& request) 
   WEFT_TRY(std::string key, cpu::circumstances(target, request.bounds_checks));
   const DeviceTraits traits = device_traits(&target);
   key += cat("device ", request.device, " ", traits.vector_bytes, " ", traits.l1_bytes, " ",
-             traits.l2_bytes, "\nfast_math ", request.pipeline.pass.fast_math, "\nraise_attention ",
-             request.pipeline.pass.raise_attention, "\nskip");
+             traits.l2_bytes, "\nfast_math ", request.pipeline.pass.fast_math, "\nfuse_attention ",
+             request.pipeline.pass.fuse_attention, "\nskip");
   for (const std::string& pass : request.pipeline.skip) key += " " + pass;
   return key + "\n" + write_binary(module);
 }

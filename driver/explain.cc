@@ -106,23 +106,6 @@ int64_t count_copies(const std::vector<Step>& steps) {
   return count;
 }
 
-bool passes_on(const Node& node) {
-  const OpInfo& op = info(node.op);
-  return op.has(kElementwise) || op.has(kView) || op.has(kRandom);
-}
-
-// What attention does to its weights. A sum is not among it: that is the gradient of a loss.
-bool weighs(const Node& node) {
-  switch (node.op) {
-    case Op::mul:
-    case Op::div:
-    case Op::select:
-    case Op::cast:
-    case Op::dropout: return true;
-    default: return info(node.op).has(kView);
-  }
-}
-
 }  // namespace
 
 int64_t count_launches(const std::vector<Step>& steps) {
@@ -167,51 +150,25 @@ Result<PeakMemory> peak_memory(const GraphPlan& plan, const DimBinding& given) {
   return peak;
 }
 
-AttentionCount count_attention(const Graph& graph) {
-  size_t count = graph.nodes().size();
-  std::vector<bool> after_product(count);   // comes from a matmul by elementwise work
-  std::vector<bool> before_product(count);  // goes to one
-  for (size_t n = 0; n < count; ++n) {
-    const Node& node = graph.nodes()[n];
-    after_product[n] = node.op == Op::matmul;
-    if (!passes_on(node)) continue;
-    for (Value operand : node.operands) {
-      if (after_product[operand.node]) after_product[n] = true;
-    }
-  }
-  for (size_t n = count; n-- > 0;) {
-    const Node& node = graph.nodes()[n];
-    if (node.op != Op::matmul && !(weighs(node) && before_product[n])) continue;
-    for (Value operand : node.operands) before_product[operand.node] = true;
-  }
-  AttentionCount result;
-  for (size_t n = 0; n < count; ++n) {
-    const Node& node = graph.nodes()[n];
-    if (node.op != Op::softmax || !before_product[n]) continue;
-    if (after_product[node.operands[0].node]) ++result.unfused;
-  }
-  return result;
-}
-
-Result<GraphReport> explain_graph(const Module& original, const Module& fused,
-                                  const std::vector<tile::Program>& programs, const GraphPlan& plan,
+Result<GraphReport> explain_graph(const Explained& what, const GraphPlan& plan,
                                   const DimBinding& dims) {
   GraphReport report;
   report.name = plan.graph;
   report.dims = dims;
-  const Graph& graph = *fused.find_graph(plan.graph);
-  WEFT_TRY_STATUS(Explainer(fused, programs, dims, report).explain(graph, plan.steps, ""));
+  const Graph& graph = *what.fused.find_graph(plan.graph);
+  WEFT_TRY_STATUS(
+      Explainer(what.fused, what.programs, dims, report).explain(graph, plan.steps, ""));
   report.kernels = count_launches(plan.steps);
   report.copies = count_copies(plan.steps);
-  WEFT_TRY(report.flops, count_flops(fused, graph, dims));
+  WEFT_TRY(report.flops, count_flops(what.fused, graph, dims));
   for (const PlanBuffer& buffer : plan.buffers) {
     if (buffer.kind != PlanBuffer::storage) continue;
     WEFT_TRY(int64_t elements, number(buffer.elements, dims));
     report.storage_bytes += elements * byte_size(buffer.dtype);
   }
   WEFT_TRY(report.peak, peak_memory(plan, dims));
-  const Graph* source = original.find_graph(plan.graph);
-  if (source != nullptr) report.attention = count_attention(*source);
+  report.attention = count_attention(what.attention, plan.graph);
+  WEFT_TRY(report.attention_lines, explain_attention(what, plan, dims));
   return report;
 }
 

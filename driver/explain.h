@@ -16,6 +16,15 @@ struct AttentionCount {
   int64_t unfused = 0;
 };
 
+// One of them, in words.
+struct AttentionLine {
+  std::string value = {};
+  std::string form = {};    // "forward, causal, dropout 0.1; [B, 8, T, 64] by [B, 8, T, 64]"
+  std::string tiles = {};   // "attention_2 64 x 64"
+  std::string reason = {};  // if it is not fused
+  int64_t saved_bytes = 0;  // of scores, which are never in memory
+};
+
 struct RegionReport {
   std::string name;     // of its first result
   std::string kind;     // "matmul"
@@ -57,17 +66,26 @@ struct GraphReport {
   int64_t storage_bytes = 0;  // read or updated
   PeakMemory peak;
   AttentionCount attention;
+  std::vector<AttentionLine> attention_lines;
 };
 
-// `dims` has a size for every symbol of the graph; `fused`, `programs` and `plan`
-// are what plan_module made of `original`.
-Result<GraphReport> explain_graph(const Module& original, const Module& fused,
-                                  const std::vector<tile::Program>& programs, const GraphPlan& plan,
+// What plan_module made of a module.
+struct Explained {
+  const Module& fused;
+  const std::vector<tile::Program>& programs;
+  const AttentionReport& attention;
+};
+
+// `dims` has a size for every symbol of the graph.
+Result<GraphReport> explain_graph(const Explained& what, const GraphPlan& plan,
                                   const DimBinding& dims);
 
 // The arena at given sizes, as the runtime lays it out.
 Result<PeakMemory> peak_memory(const GraphPlan& plan, const DimBinding& dims);
-AttentionCount count_attention(const Graph& graph);
+// The attentions of one graph (explain_attention.cc).
+AttentionCount count_attention(const AttentionReport& report, const std::string& graph);
+Result<std::vector<AttentionLine>> explain_attention(const Explained& what, const GraphPlan& plan,
+                                                     const DimBinding& dims);
 int64_t count_launches(const std::vector<Step>& steps);
 
 // As `weft explain` prints it.

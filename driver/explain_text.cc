@@ -46,6 +46,23 @@ std::string region_text(const RegionReport& region) {
   return text + "\n";
 }
 
+std::string attention_text(const GraphReport& report) {
+  if (report.attention_lines.empty()) return "";
+  const AttentionCount& count = report.attention;
+  std::string text = cat("attention: ", count.forward_fused, " forward and ", count.backward_fused,
+                         " backward fused, ", count.unfused, " not\n");
+  for (const AttentionLine& line : report.attention_lines) {
+    text += "  " + line.value + " ";
+    if (!line.reason.empty()) {
+      text += "not fused: " + line.reason + "\n";
+      continue;
+    }
+    text += cat(line.form, "\n    tiles ", line.tiles, "; ", bytes_text(line.saved_bytes),
+                " of scores never stored\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string explanation_text(const GraphReport& report) {
@@ -69,11 +86,7 @@ std::string explanation_text(const GraphReport& report) {
   if (report.peak.live.size() > kShownBuffers) {
     text += cat("  and ", report.peak.live.size() - kShownBuffers, " smaller ones\n");
   }
-  if (report.attention.unfused > 0) {
-    text += cat("attention: ", report.attention.forward_fused, " fused, ", report.attention.unfused,
-                " not\n");
-  }
-  return text;
+  return text + attention_text(report);
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 
 #include "ir/graph/rebuild.h"
 #include "passes/decompose_rules.h"
+#include "passes/fuse_attention.h"
 #include "passes/pass.h"
 
 namespace weft {
@@ -23,12 +24,14 @@ namespace {
 
 bool has_composite(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    if (fused_attention(node) != nullptr) return false;
     return decomposition(node.op) != nullptr || (node.body != nullptr && has_composite(*node.body));
   });
 }
 
 std::optional<std::vector<Value>> decompose_node(Emitter& b, const Node& node,
                                                  const std::vector<Value>& operands) {
+  if (fused_attention(node) != nullptr) return std::nullopt;
   DecomposeFn parts = decomposition(node.op);
   if (parts != nullptr) return parts(b, node, operands);
   if (node.body == nullptr || !has_composite(*node.body)) return std::nullopt;

@@ -41,7 +41,7 @@ Value without_gaps(Emitter& b, Value value) {
 Graph copy_strided(const Module& module, const Graph& graph) {
   auto settle = [](Emitter& b, const Node& node,
                    const std::vector<Value>& operands) -> std::optional<std::vector<Value>> {
-    if (node.body == nullptr) return std::nullopt;
+    if (node.op != Op::chunked) return std::nullopt;
     Node copy = node;
     for (size_t i = 0; i < operands.size(); ++i) copy.operands[i] = without_gaps(b, operands[i]);
     std::vector<Value> results;

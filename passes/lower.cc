@@ -85,8 +85,13 @@ Result<LoweredRegion> lower_region(const Module& module, const Graph& graph, uin
   for (Value operand : region_node.operands) {
     region.operands.push_back(view_of(graph, operand, module.dims));
   }
-  TracedRegion traced = lower_kind(region, kind, kind + "_" + name);
   LoweredRegion result;
+  if (kind == "attention") {
+    result = lowering::lower_attention_region(region);
+    stream_outputs(graph, node, result);
+    return result;
+  }
+  TracedRegion traced = lower_kind(region, kind, kind + "_" + name);
   result.copy_program = traced.copy_program;
   for (const lowering::Traced& program : traced.programs) append(result, program);
   stream_outputs(graph, node, result);

@@ -16,6 +16,7 @@ struct DeviceTraits {
   int64_t vector_bytes = 32;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;
+  int64_t programs_wanted = 8;  // of a launch, to keep the device busy
 };
 
 // A region's programs, to be launched in order, and what each of their buffers stands for.

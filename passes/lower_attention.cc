@@ -30,12 +30,6 @@ struct Sums {
   ValueId values;
 };
 
-// The largest, or 0 for a row of which everything is excluded.
-ValueId finite(AttentionTiles& t, ValueId largest) {
-  const ValueId none = t.b.map(Op::eq, {largest, t.real(-kInfinity)});
-  return t.b.map(Op::select, {none, t.real(0), largest});
-}
-
 Sums online_softmax(AttentionTiles& t) {
   tile::Builder& b = t.b;
   const ValueId rows = t.scaled(q, t.i);
@@ -47,7 +41,7 @@ Sums online_softmax(AttentionTiles& t) {
     const ValueId keys = t.load(k, {b.at(t.j), b.at(t.d)});
     const ValueId scores = t.scores(b.dot(t.d, rows, keys));
     const ValueId largest = b.map(Op::maximum, {carried[0], b.reduce(Reduce::max, scores, {t.j})});
-    const ValueId shift = finite(t, largest);
+    const ValueId shift = t.finite(largest);
     const ValueId shrink = b.map(Op::exp, {t.sub(carried[0], shift)});
     const ValueId weights = b.map(Op::exp, {t.sub(scores, shift)});
     const ValueId sum = t.add(t.mul(carried[1], shrink), b.reduce(Reduce::add, weights, {t.j}));
@@ -66,7 +60,8 @@ void store_rows(AttentionTiles& t, const Sums& sums) {
   const ValueId none = b.map(Op::eq, {sums.sum, t.real(0)});
   const ValueId divisor = b.map(Op::select, {none, t.real(1), sums.sum});
   t.store(out, {b.at(t.i), b.at(t.e)}, b.map(Op::div, {sums.values, divisor}));
-  const ValueId log = t.add(finite(t, sums.largest), b.map(Op::log, {divisor}));
+  if (!t.a.wants_lse) return;
+  const ValueId log = t.add(t.finite(sums.largest), b.map(Op::log, {divisor}));
   t.store(lse, {b.at(t.i)}, b.map(Op::select, {none, t.real(0), log}));
 }
 
@@ -102,21 +97,25 @@ AttentionProgram combine(const Attention& attention, const AttentionKnobs& knobs
   const tile::Index row = t.b.at(t.i);
   const ValueId each = t.load(part_max, {row, t.b.at(p)});
   const ValueId largest = t.b.reduce(Reduce::max, each, {p});
-  const ValueId weight = t.b.map(Op::exp, {t.sub(each, finite(t, largest))});
+  const ValueId weight = t.b.map(Op::exp, {t.sub(each, t.finite(largest))});
   auto total = [&](ValueId part) { return t.b.reduce(Reduce::add, t.mul(part, weight), {p}); };
   const ValueId sum = total(t.load(part_sum, {row, t.b.at(p)}));
   store_rows(t, {largest, sum, total(t.load(part_out, {row, t.b.at(p), t.b.at(t.e)}))});
   return t.finish();
 }
 
-constexpr std::string_view kNames[] = {"q",   "k",   "v",     "bias",     "mask",     "lengths",
-                                       "rng", "out", "lse",   "d_out",    "delta",    "dq",
-                                       "dk",  "dv",  "dbias", "part_max", "part_sum", "part_out"};
+constexpr std::string_view kNames[] = {
+    "q",     "k",  "v",  "bias", "mask",  "lengths",  "rng",      "out",      "lse",     "d_out",
+    "delta", "dq", "dk", "dv",   "dbias", "part_max", "part_sum", "part_out", "largest", "log_sum"};
 
 AttentionTensor with_lead(const Attention& attention, DType dtype, std::vector<Dim> inner) {
   AttentionTensor made{{dtype, attention.lead}, {}};
   made.type.shape.insert(made.type.shape.end(), inner.begin(), inner.end());
   return made;
+}
+
+AttentionTensor rows_of(const Attention& a, const AttentionTensor& given) {
+  return given.type.shape.empty() ? with_lead(a, DType::f32, {a.queries}) : given;
 }
 
 AttentionTensor described(const Attention& a, AttentionRole role, const AttentionKnobs& knobs) {
@@ -134,8 +133,10 @@ AttentionTensor described(const Attention& a, AttentionRole role, const Attentio
     case dk: return a.dk;
     case dv: return a.dv;
     case dbias: return a.dbias;
-    case lse:
-    case delta: return with_lead(a, DType::f32, {a.queries});
+    case lse: return rows_of(a, a.lse);
+    case delta: return rows_of(a, a.delta);
+    case largest:
+    case log_sum: return rows_of(a, {});
     case part_max:
     case part_sum: return with_lead(a, DType::f32, {a.queries, parts_of(a, knobs)});
     case part_out: return with_lead(a, DType::f32, {a.queries, parts_of(a, knobs), a.width});
@@ -146,6 +147,10 @@ AttentionTensor described(const Attention& a, AttentionRole role, const Attentio
 }  // namespace
 
 std::string_view name(AttentionRole role) { return kNames[static_cast<size_t>(role)]; }
+
+bool is_workspace(AttentionRole role) { return role >= part_max; }
+
+bool Attention::may_lose_digits() const { return bias || (mask && fill != -kInfinity); }
 
 AttentionTensor lowering::tensor_of(const Attention& attention, AttentionRole role,
                                     const AttentionKnobs& knobs) {

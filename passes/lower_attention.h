@@ -36,7 +36,15 @@ struct Attention {
   Dim stream = 0;                               // of its random numbers; rng is u32[2]: seed, step
   AttentionTensor out = {};                     // and d_out where that is read
   AttentionTensor d_out = {};
+  // Statistics of rows, f32[lead.., queries]: without a shape here row-major. delta is the sum of
+  // out * d_out along a row, less the gradient of lse.
+  AttentionTensor lse = {}, delta = {};
   AttentionTensor dq = {}, dk = {}, dv = {}, dbias = {};  // as q, k, v, bias
+  bool wants_lse = true;                                  // of the forward pass
+  bool wants_dbias = true;  // of the backward pass, if there is a bias
+
+  // Scores may be large numbers, as a mask that adds -1e9 makes them: then lse has lost digits.
+  bool may_lose_digits() const;
 };
 
 struct AttentionKnobs {
@@ -58,7 +66,7 @@ enum class AttentionRole : uint8_t {
   out,
   lse,  // results of the forward pass; lse is f32[lead.., queries]
   d_out,
-  delta,  // delta is a workspace: f32[lead.., queries]
+  delta,  // operands of the backward pass, with lse
   dq,
   dk,
   dv,
@@ -66,8 +74,11 @@ enum class AttentionRole : uint8_t {
   part_max,
   part_sum,
   part_out,  // workspaces of a split: f32[lead.., queries, parts(, width)]
+  largest,
+  log_sum,  // workspaces of the backward pass: lse in two parts, f32[lead.., queries]
 };
 std::string_view name(AttentionRole role);
+bool is_workspace(AttentionRole role);
 
 struct AttentionProgram {
   tile::Program program;
@@ -77,13 +88,14 @@ struct AttentionProgram {
 // The type of a role's tensor. Those without strides of their own are row-major.
 Type attention_type(const Attention& attention, AttentionRole role, const AttentionKnobs& knobs);
 
-// out and lse: one program, or two where the keys are split.
+// out and, where wanted, lse: one program, or two where the keys are split.
 std::vector<AttentionProgram> lower_attention(const Attention& attention,
                                               const AttentionKnobs& knobs = {});
 
-// dq, dk, dv from q, k, v, out, lse and d_out, and dbias if there is a bias: programs to be run one
+// dq, dk, dv from q, k, v, lse, delta and d_out, and where wanted dbias: programs to be run one
 // after the other. The serial form makes dq, dk and dv in one walk over the keys by one owner per
-// lead; it wants at least as many leads as threads, and a q that repeats nowhere.
+// lead; it wants at least as many leads as threads, and a q that repeats nowhere. k and v repeat
+// alike.
 std::vector<AttentionProgram> lower_attention_backward(const Attention& attention,
                                                        const AttentionKnobs& knobs = {});
 

@@ -1,5 +1,7 @@
 // The backward pass of attention: weights are computed again from lse.
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "ir/support/check.h"
 #include "passes/lower_attention.h"
 #include "passes/lower_attention_tiles.h"
@@ -17,16 +19,50 @@ ValueId scaled_back(AttentionTiles& t, ValueId sum) {
   return t.a.scale == 1 ? sum : t.mul(sum, t.real(t.a.scale));
 }
 
-// delta = row sums of out * d_out. `clears` also sets dq to zero, for the serial form to add to.
-AttentionProgram row_sums(const Attention& attention, const AttentionKnobs& knobs, bool clears) {
-  AttentionTiles t(attention, knobs, "attention_delta");
-  t.open(t.free_knob("BI", 4), {});
-  t.grid_lead(lowering::tensor_of(attention, out, knobs));
+// dq = 0, for the serial form to add to.
+AttentionProgram clear(const Attention& attention, const AttentionKnobs& knobs) {
+  AttentionTiles t(attention, knobs, "attention_clear");
+  t.open(t.free_knob("BI", knobs.block_queries), {});
+  t.grid_lead(attention.q);
   t.b.grid(t.i);
-  const ValueId product =
-      t.mul(t.load(out, {t.b.at(t.i), t.b.at(t.e)}), t.load(d_out, {t.b.at(t.i), t.b.at(t.e)}));
-  t.store(delta, {t.b.at(t.i)}, t.b.reduce(Reduce::add, product, {t.e}));
-  if (clears) t.store(dq, {t.b.at(t.i), t.b.at(t.d)}, t.real(0));
+  t.store(dq, {t.b.at(t.i), t.b.at(t.d)}, t.real(0));
+  return t.finish();
+}
+
+// lse as a sum of two numbers, so that weights keep their digits: itself and 0 as a rule. Where it
+// is large, as in rows that a mask fills with -1e9 throughout, the row is summed up again: then the
+// largest score, and the logarithm of the sum of exp(score - largest).
+AttentionProgram row_statistics(const Attention& attention, const AttentionKnobs& knobs) {
+  constexpr double kFewDigitsLost = 64;
+  AttentionTiles t(attention, knobs, "attention_rows");
+  tile::Builder& b = t.b;
+  t.open(t.row_knob(), t.order_knob("BJ", knobs.block_keys));
+  t.grid_lead({{DType::f32, attention.lead}, {}});
+  b.grid(t.i);
+  const ValueId row = t.load(lse, {b.at(t.i)});
+  const ValueId large = b.map(Op::lt, {t.real(kFewDigitsLost), b.map(Op::abs, {row})});
+  ValueId some = b.map(Op::select, {large, b.integer(1, DType::i32), b.integer(0, DType::i32)});
+  if (!t.tile({t.i}).empty()) some = b.reduce(Reduce::max, some, {t.i});
+  tile::LoopRange range = t.columns_of_rows();
+  const ValueId end = b.coord(range.to ? *range.to : tile::Index(attention.keys));
+  range.to = tile::value_index(b.map(Op::mul, {end, some}));
+  const ValueId rows = t.scaled(q, t.i);
+  auto body = [&](std::span<const ValueId> carried) -> std::vector<ValueId> {
+    const ValueId scores = t.scores(b.dot(t.d, rows, t.load(k, {b.at(t.j), b.at(t.d)})));
+    const ValueId most = b.map(Op::maximum, {carried[0], b.reduce(Reduce::max, scores, {t.j})});
+    const ValueId shift = t.finite(most);
+    const ValueId before = t.mul(carried[1], b.map(Op::exp, {t.sub(carried[0], shift)}));
+    const ValueId weights = b.map(Op::exp, {t.sub(scores, shift)});
+    return {most, t.add(before, b.reduce(Reduce::add, weights, {t.j}))};
+  };
+  const std::vector<ValueId> sums =
+      b.loop(t.j,
+             {{t.real(-std::numeric_limits<double>::infinity()), t.tile({t.i}), "m"},
+              {t.real(0), t.tile({t.i}), "l"}},
+             body, range);
+  t.store(largest, {b.at(t.i)}, b.map(Op::select, {large, t.finite(sums[0]), row}));
+  const ValueId log = b.map(Op::log, {b.map(Op::select, {large, sums[1], t.real(1)})});
+  t.store(log_sum, {b.at(t.i)}, log);
   return t.finish();
 }
 
@@ -170,10 +206,11 @@ std::vector<AttentionProgram> lower_attention_backward(const Attention& attentio
   }
   const bool serial =
       knobs.serial && !repeats(attention, attention.q) && attention.dq.type.dtype == DType::f32;
-  std::vector<AttentionProgram> programs = {row_sums(attention, knobs, serial)};
-  if (!serial) programs.push_back(query_gradient(attention, knobs));
+  std::vector<AttentionProgram> programs;
+  if (attention.may_lose_digits()) programs.push_back(row_statistics(attention, knobs));
+  programs.push_back(serial ? clear(attention, knobs) : query_gradient(attention, knobs));
   programs.push_back(key_gradients(attention, knobs, serial));
-  if (attention.bias) programs.push_back(bias_gradient(attention, knobs));
+  if (attention.bias && attention.wants_dbias) programs.push_back(bias_gradient(attention, knobs));
   return programs;
 }
 

@@ -119,8 +119,11 @@ ValueId AttentionTiles::scaled(AttentionRole role, AxisId rows) {
 }
 
 ValueId AttentionTiles::length() {
-  const BufferId from = buffer(lengths);
-  return b.load(from, at(lengths, {}));
+  const ValueId given = b.load(buffer(lengths), at(lengths, {}));
+  if (b.dtype(given) == DType::i32) return given;
+  const ValueId limit = b.dim(a.keys, DType::i64);
+  const ValueId some = b.map(Op::maximum, {given, b.integer(0, DType::i64)});
+  return b.cast(b.map(Op::minimum, {some, limit}), DType::i32);
 }
 
 ValueId AttentionTiles::masked(ValueId value, double fill) {
@@ -141,6 +144,11 @@ ValueId AttentionTiles::excluded(ValueId value) {
   if (a.before) also(b.map(Op::le, {b.coord(b.at(i) + Index(shift - *a.before)), column}));
   if (a.lengths) also(b.map(Op::lt, {column, length()}));
   return taken ? b.map(Op::select, {*taken, value, real(-kInfinity)}) : value;
+}
+
+ValueId AttentionTiles::finite(ValueId largest) {
+  const ValueId none = b.map(Op::eq, {largest, real(-kInfinity)});
+  return b.map(Op::select, {none, real(0), largest});
 }
 
 ValueId AttentionTiles::scores(ValueId product) {
@@ -165,8 +173,13 @@ std::optional<ValueId> AttentionTiles::keep_factor() {
 }
 
 AttentionTiles::Gradients AttentionTiles::gradients(ValueId product, ValueId d_weights) {
-  const ValueId row = load(lse, {b.at(i)});
-  const ValueId weights = b.map(Op::exp, {sub(scores(product), row)});
+  ValueId log_weights = scores(product);
+  if (a.may_lose_digits()) {
+    log_weights = sub(sub(log_weights, load(largest, {b.at(i)})), load(log_sum, {b.at(i)}));
+  } else {
+    log_weights = sub(log_weights, load(lse, {b.at(i)}));
+  }
+  const ValueId weights = b.map(Op::exp, {log_weights});
   const std::optional<ValueId> keep = keep_factor();
   const ValueId d_kept = keep ? mul(d_weights, *keep) : d_weights;
   ValueId d_scores = mul(weights, sub(d_kept, load(delta, {b.at(i)})));

@@ -47,6 +47,8 @@ class AttentionTiles {
 
   // scale * q, of the rows of i; scale * k, of the rows of j.
   ValueId scaled(AttentionRole role, AxisId rows);
+  // The largest score of rows, or 0 for a row of which everything is excluded.
+  ValueId finite(ValueId largest);
   // The scores of a tile from the product of q and k: what is excluded is minus infinity.
   ValueId scores(ValueId product);
   // What dropout multiplies the weights by; nothing without it.

@@ -21,6 +21,8 @@ TracedRegion lower_matmul(const Region& region, const std::string& name);
 TracedRegion lower_scatter(const Region& region, const std::string& name);
 TracedRegion lower_scan(const Region& region, const std::string& name);
 TracedRegion lower_top_k(const Region& region, const std::string& name);
+// Its programs are not traced from a body (lower_attention_region.cc).
+LoweredRegion lower_attention_region(const Region& region);
 
 // ---- axes
 

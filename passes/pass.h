@@ -29,7 +29,7 @@ struct PassOptions {
   std::optional<TrainRequest> train;  // the same, for a trainer
   std::span<const Rule> extra_rules;  // tried by simplify after its own
   int64_t rewrite_limit = -1;         // stop after this many rewrites per pass; -1 = no limit
-  bool raise_attention = false;       // `raise` also recovers attention, not only softmax
+  bool fuse_attention = true;         // `raise` recovers attention, `fuse-attention` commits it
   bool fast_math = false;             // also rules that are wrong for NaN, infinities or overflow
   std::function<void(const RewriteEvent&)> on_rewrite;  // may be empty
 };

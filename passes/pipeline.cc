@@ -8,6 +8,7 @@
 #include "passes/decompose.h"
 #include "passes/flatten_optimizer.h"
 #include "passes/fuse.h"
+#include "passes/fuse_attention.h"
 #include "passes/pass.h"
 #include "passes/raise.h"
 #include "passes/simplify.h"
@@ -19,11 +20,14 @@ constexpr Pass kGraphPipeline[] = {
     // Before autodiff: what is folded or merged here is not differentiated.
     {"simplify", simplify, "canonical forms, constant folding, algebra; merges equal, drops dead"},
     // Before autodiff: what is recovered has a gradient of its own.
-    {"raise", raise, "softmax, from any way to write it"},
+    {"raise", raise, "softmax and attention, from any way to write them"},
     {"autodiff", autodiff, "adds the backward pass that was asked for"},
     // After autodiff: its rules are written for any operand, and leave ones, zeros and broadcasts.
     {"simplify", simplify, "the same on what autodiff added"},
-    // From here on for a device. While optimizer steps are whole: they become one.
+    // From here on for a device. Before decompose: what it does not commit becomes primitives
+    // there.
+    {"fuse-attention", fuse_attention, "attention on kernels that never store the scores"},
+    // While optimizer steps are whole: they become one.
     {"flatten-optimizer", flatten_optimizer, "one optimizer step on all parameters end to end"},
     {"decompose", decompose, "every composite op as primitives", /*rounds=*/true},
     {"simplify-primitives", simplify, "simplify on what the decompositions left"},

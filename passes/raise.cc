@@ -5,7 +5,7 @@ namespace weft {
 
 Result<bool> raise(Module& module, const PassOptions& options) {
   WEFT_TRY(bool changed, raise_softmax(module, options));
-  if (!options.raise_attention) return changed;
+  if (!options.fuse_attention) return changed;
   WEFT_TRY(bool raised, raise_attention(module, options));
   return changed || raised;
 }

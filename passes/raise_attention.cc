@@ -5,6 +5,7 @@
 #include "ir/graph/live.h"
 #include "ir/graph/rebuild.h"
 #include "ir/text/text.h"
+#include "passes/fuse_attention.h"
 #include "passes/raise.h"
 #include "passes/raise_emit.h"
 #include "passes/simplify.h"
@@ -70,6 +71,30 @@ bool raise_in(const Module& module, Graph& graph) {
   return true;
 }
 
+AttentionNote unrecognised(const Graph& graph, const std::string& value, std::string reason) {
+  AttentionNote note;
+  note.graph = graph.name();
+  note.value = value;
+  note.reason = std::move(reason);
+  return note;
+}
+
+// Of a node that is an attention; nothing for any other.
+std::optional<AttentionNote> note_of(const Graph& graph, const Node& node) {
+  const Node* fused = fused_attention(node);
+  const Op op = fused != nullptr ? fused->op : node.op;
+  if (op != Op::attention && op != Op::attention_grad) return std::nullopt;
+  AttentionNote note;
+  note.graph = graph.name();
+  note.backward = op == Op::attention_grad;
+  note.raised = true;
+  note.fused = fused != nullptr;
+  if (!note.fused) {
+    note.reason = attention_refusal(graph, node).value_or("fuse-attention did not run");
+  }
+  return note;
+}
+
 }  // namespace
 
 Result<bool> raise_attention(Module& module, const PassOptions& options) {
@@ -86,14 +111,17 @@ AttentionReport attention_report(const Module& module) {
     auto names = value_names(graph);
     ChainFinder finder(graph, module.dims);
     for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-      if (graph[i].op == Op::attention) notes.push_back({graph.name(), names[i][0], true, ""});
+      if (auto note = note_of(graph, graph[i])) {
+        note->value = names[i][0];
+        notes.push_back(std::move(*note));
+      }
       if (!finder.sums_powers(i)) continue;
-      notes.push_back({graph.name(), names[i][0], false, "its sum is used elsewhere too"});
+      notes.push_back(unrecognised(graph, names[i][0], "its sum is used elsewhere too"));
     }
     for_each_softmax(graph, module.dims, [&](uint32_t node, const Finding& finding) {
       if (!finding.found && finding.reason.empty()) return;
-      std::string reason = finding.found ? "raise did not run" : finding.reason;
-      notes.push_back({graph.name(), names[node][0], false, reason});
+      const std::string reason = finding.found ? "raise did not run" : finding.reason;
+      notes.push_back(unrecognised(graph, names[node][0], reason));
     });
   }
   return notes;

@@ -54,9 +54,19 @@ ChainFinder::ChainFinder(const Graph& graph, const DimFacts& facts)
     const Node& node = graph.nodes()[i];
     bool leads =
         node.op == Op::matmul || ((passes_on(node) || node.op == Op::dropout) && to_product_[i]);
-    if (!leads || !live[i]) continue;
+    if (!leads || !live[i] || mixes(node)) continue;
     for (Value operand : node.operands) to_product_[operand.node] = true;
   }
+}
+
+// Weights that something else is added to or subtracted from are weights no more: that is how the
+// gradient of a loss goes into a product, softmax less labels.
+bool ChainFinder::mixes(const Node& node) const {
+  if (node.op != Op::add && node.op != Op::sub) return false;
+  return std::ranges::none_of(node.operands, [&](Value operand) {
+    while (info(graph_.node(operand).op).has(kView)) operand = graph_.node(operand).operands[0];
+    return graph_.node(operand).op == Op::constant;
+  });
 }
 
 ChainResult ChainFinder::find(uint32_t softmax) const {

@@ -72,6 +72,7 @@ class ChainFinder {
   std::optional<std::string> walk_view(AttentionChain& chain, const Node& view, double outer) const;
   std::optional<std::string> find_axes(AttentionChain& chain) const;
   std::string in_the_way(uint32_t node) const;
+  bool mixes(const Node& node) const;
   bool from_product(Value value) const { return from_product_[value.node]; }
   bool used_once(Value value) const { return uses_[value.node][value.result] == 1; }
 

@@ -61,6 +61,16 @@ FormOrRefusal sink_form(const Part& part, uint32_t sink) {
   return RegionForm{kind, node.types[0].shape, 0};
 }
 
+// Made by fuse-attention: the op, and views in which its results are stored.
+FormOrRefusal attention_form(const Part& part, uint32_t attention) {
+  const Graph& graph = *part.graph;
+  for (uint32_t i : part.nodes) {
+    if (i == attention || info(graph[i].op).has(kView)) continue;
+    return Refusal(cat(name(graph[attention].op), " stands alone"));
+  }
+  return RegionForm{"attention", graph[attention].types[0].shape, 0};
+}
+
 // Per node of a part, from its users: the places where it is computed, and whether more often than
 // it has elements.
 class Work {
@@ -209,6 +219,7 @@ FormOrRefusal region_form(const Part& part, const DimFacts& facts) {
   std::vector<uint32_t> sinks;
   for (uint32_t i : part.nodes) {
     const Node& node = graph[i];
+    if (node.op == Op::attention || node.op == Op::attention_grad) return attention_form(part, i);
     if (node.op == Op::matmul) {
       multiplies = true;
     } else if (is_reduction(node)) {

@@ -37,6 +37,7 @@ using FormOrRefusal = std::variant<RegionForm, Refusal>;
 //   and
 //            over the axes before them, whose results may only leave
 //   matmul   products with what is done to their operands and results, sums of columns among it
+//   attention  one op, with views of its results
 //   scatter, scan, top_k   pointwise nodes that feed one such op
 FormOrRefusal region_form(const Part& part, const DimFacts& facts);
 

@@ -95,6 +95,26 @@ void add_graph_options(CLI::App* command, GraphOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_pass_options(CLI::App* command, PassFlags& flags) {
+  command->add_option("--skip", flags.skip, "leave this pass out")->allow_extra_args(false);
+  add_rewrite_options(command, flags);
+}
+
+void add_rewrite_options(CLI::App* command, PassFlags& flags) {
+  command->add_flag("--fast-math", flags.fast_math,
+                    "also rules that are wrong for NaN or infinities");
+  command->add_flag("--no-fuse-attention", flags.no_fuse_attention,
+                    "leave attention as written, with its scores in memory, for comparison");
+}
+
+PipelineOptions PassFlags::pipeline() const {
+  PipelineOptions options;
+  options.skip = skip;
+  options.pass.fast_math = fast_math;
+  options.pass.fuse_attention = !no_fuse_attention;
+  return options;
+}
+
 Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options) {
   std::set<std::string> symbols = symbols_of(module);
   DimBinding binding;

@@ -12,6 +12,7 @@
 #include "ir/graph/module.h"
 #include "ir/support/result.h"
 #include "ir/types/dim.h"
+#include "passes/pass.h"
 
 namespace weft::cli {
 
@@ -62,6 +63,18 @@ struct GraphOptions {
   std::vector<std::string> dims;  // "B=8"
 };
 void add_graph_options(CLI::App* command, GraphOptions& options);
+
+// --skip, --fast-math and --no-fuse-attention.
+struct PassFlags {
+  std::vector<std::string> skip;
+  bool fast_math = false;
+  bool no_fuse_attention = false;
+
+  PipelineOptions pipeline() const;
+};
+void add_pass_options(CLI::App* command, PassFlags& flags);
+void add_rewrite_options(CLI::App* command, PassFlags& flags);  // all but --skip
+
 // The sizes of --dim (their form was checked with the command line). Fails on a symbol that the
 // module does not have.
 Result<DimBinding> dim_binding(const Module& module, const GraphOptions& options);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ir/text/text.h"
-#include "passes/autodiff.h"
 
 namespace weft {
 namespace {
@@ -14,9 +13,6 @@ struct Gemm {
 };
 constexpr Gemm kGemms[] = {{512, 512, 512},    {2048, 512, 512}, {2048, 2048, 512},
                            {4096, 10000, 128}, {1, 512, 2048},   {16, 768, 3072}};
-constexpr int64_t kLengths[] = {128, 256, 512, 1024, 2048};
-constexpr int64_t kHeads = 8;
-constexpr int64_t kHeadWidth = 64;
 
 Result<BenchModel> from_text(const std::string& text) {
   BenchModel model;
@@ -65,39 +61,6 @@ BenchCase gemm_case(const Gemm& g, const std::string& form, DType dtype) {
   return result;
 }
 
-std::string attention_text(int64_t length, DType dtype, bool backward) {
-  std::string t = type(dtype, {1, kHeads, length, kHeadWidth});
-  std::string d(name(dtype));
-  std::string text = cat("graph @g(%q: ", t, ", %k: ", t, ", %v: ", t);
-  if (backward) text += ", %g: " + t;
-  text += backward ? ") -> (loss) {\n" : ") -> (o) {\n";
-  text += cat("  %kt = transpose %k {perm = [0, 1, 3, 2]}\n  %s = matmul %q, %kt\n",
-              "  %c = constant {value = 0.125, dtype = ", d, "}\n  %z = mul %s, %c\n",
-              "  %m = causal_mask {rows = ", length, ", cols = ", length, "}\n",
-              "  %no = constant {value = -inf, dtype = ", d, "}\n  %w = select %m, %z, %no\n",
-              "  %p = softmax %w\n  %o = matmul %p, %v\n");
-  if (!backward) return text + "  return %o\n}\n";
-  return text + "  %og = mul %o, %g\n  %loss = sum %og {axes = [0, 1, 2, 3]}\n  return %loss\n}\n";
-}
-
-Result<BenchModel> attention_model(int64_t length, DType dtype, bool backward) {
-  WEFT_TRY(BenchModel model, from_text(attention_text(length, dtype, backward)));
-  if (!backward) return model;
-  WEFT_TRY_STATUS(add_backward(model.module, {"g", "loss", {"q", "k", "v"}, ""}));
-  std::erase_if(model.module.graphs, [](const Graph& g) { return g.name() != "backward"; });
-  return model;
-}
-
-BenchCase attention_case(const std::string& form, int64_t length, DType dtype, bool backward) {
-  BenchCase result;
-  result.name = cat("attn_", form, backward ? "_fwdbwd_s" : "_fwd_s", length) + suffix(dtype);
-  result.group = "attn";
-  result.flops = 4.0 * static_cast<double>(kHeads * length * length * kHeadWidth);
-  if (backward) result.flops *= 3;
-  result.build = [=] { return attention_model(length, dtype, backward); };
-  return result;
-}
-
 BenchCase rows_case(const std::string& name, const std::string& text, double elements,
                     double tensors, DType dtype) {
   BenchCase result;
@@ -137,12 +100,7 @@ std::vector<BenchCase> bench_cases(DType dtype) {
   for (const char* form : {"", "constB", "nt", "tn"}) {
     for (const Gemm& g : kGemms) cases.push_back(gemm_case(g, form, dtype));
   }
-  for (const char* form : {"sdpa", "naive"}) {
-    for (int64_t length : kLengths) {
-      cases.push_back(attention_case(form, length, dtype, false));
-      cases.push_back(attention_case(form, length, dtype, true));
-    }
-  }
+  for (BenchCase& entry : attention_cases(dtype)) cases.push_back(std::move(entry));
   add_rows(cases, dtype);
   if (dtype != DType::f32) return cases;
   for (BenchCase& model : model_cases()) cases.push_back(std::move(model));

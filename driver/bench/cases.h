@@ -17,6 +17,7 @@ struct BenchModel {
   Module module;
   DimBinding dims;
   TensorMap fixed;  // inputs that are not random, such as the learning rate
+  bool fuse_attention = true;
 };
 
 struct BenchCase {
@@ -27,11 +28,12 @@ struct BenchCase {
   std::function<Result<BenchModel>()> build;
 };
 
-// Groups: gemm, attn, train_tiny, train_base_small, train_gpt, infer_bert, rows. `dtype` is that of
-// gemm, attn and rows.
+// Groups: gemm, attn, attn_long, attn_window, train_tiny, train_base_small, train_gpt, infer_bert,
+// rows. `dtype` is that of gemm, attn and rows.
 std::vector<BenchCase> bench_cases(DType dtype);
 std::vector<std::string> bench_groups();
 
+std::vector<BenchCase> attention_cases(DType dtype);
 std::vector<BenchCase> model_cases();  // train_*, infer_*
 
 }  // namespace weft

@@ -82,6 +82,7 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   CompileRequest compile_request;
   compile_request.target_cpu = request.target_cpu;
   compile_request.choose_knobs = request.choose_knobs;
+  compile_request.pipeline.pass.fuse_attention = model.fuse_attention;
   WEFT_TRY(Compiled compiled, compile(model.module, compile_request));
   result.compile_ms = compiled.total_ms();
   result.tuned_kernels = compiled.tuned_kernels;

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "driver/bench/cases.h"
+#include "driver/differentiate.h"
 #include "ir/graph/emit.h"
 #include "models/families.h"
 #include "models/transformer.h"
 #include "models/zoo.h"
-#include "passes/autodiff.h"
 
 namespace weft {
 namespace {
@@ -62,7 +62,7 @@ void keep_only(Module& module, const std::string& graph) {
 Result<BenchModel> training(Result<Module> built, const std::string& optimizer, double rate) {
   BenchModel model;
   WEFT_TRY(model.module, std::move(built));
-  WEFT_TRY_STATUS(add_backward(model.module, {"loss", "loss", {}, optimizer}));
+  WEFT_TRY_STATUS(differentiate(model.module, {"loss", "loss", {}, optimizer}));
   keep_only(model.module, "train_step");
   model.fixed.emplace("lr", Tensor::scalar(DType::f32, rate));
   return model;

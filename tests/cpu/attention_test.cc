@@ -12,8 +12,9 @@ using Bias = AttentionCase::Bias;
 
 void expect_right(const AttentionCase& what, AttentionRun& run) {
   SCOPED_TRACE(what.str());
-  const AttentionTensors inputs = attention_inputs(what, 1);
+  AttentionTensors inputs = attention_inputs(what, 1);
   const AttentionTensors expected = expected_attention(what, inputs);
+  inputs[AttentionRole::delta] = expected.at(AttentionRole::delta);
   AttentionMemory memory = run.memory(inputs);
   AttentionMemory dealt = memory;
   ASSERT_TRUE(run.forward(memory) && run.backward(memory));
@@ -142,6 +143,8 @@ TEST(CpuAttention, LengthsOfKeys) {
 TEST(CpuAttention, MasksAndBiases) {
   expect_right({.batch = 2, .queries = 70, .keys = 3, .mask = true});
   expect_right({.batch = 2, .queries = 70, .keys = 75, .after = 0, .mask = true, .fill = -2});
+  expect_right({.batch = 2, .queries = 70, .keys = 3, .mask = true, .fill = -1e9});
+  expect_right({.batch = 2, .queries = 70, .keys = 75, .after = 0, .mask = true, .fill = -1e9});
   for (Bias bias : {Bias::full, Bias::by_head, Bias::by_key}) {
     expect_right({.batch = 2, .group = 2, .queries = 70, .keys = 75, .after = 0, .bias = bias});
     expect_right({.batch = 2, .queries = 7, .keys = 75, .mask = true, .fill = -1, .bias = bias});

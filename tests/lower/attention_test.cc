@@ -38,6 +38,7 @@ void expect_right(const AttentionCase& what, const AttentionKnobs& knobs) {
   SCOPED_TRACE(cat(what.str(), knobs.serial ? " serial" : "", " split ", knobs.split_keys));
   AttentionTensors tensors = attention_inputs(what, 1);
   const AttentionTensors expected = expected_attention(what, tensors);
+  tensors[AttentionRole::delta] = expected.at(AttentionRole::delta);
   const Attention attention = what.attention();
   run(what, lower_attention(attention, knobs), knobs, tensors);
   run(what, lower_attention_backward(attention, knobs), knobs, tensors);
@@ -95,6 +96,13 @@ TEST(LowerAttention, LengthsOfKeys) {
 TEST(LowerAttention, Masks) {
   expect_right({.batch = 2, .queries = 11, .keys = 3, .mask = true});
   expect_right({.batch = 2, .queries = 11, .keys = 13, .after = 0, .mask = true, .fill = -2});
+}
+
+// Rows that are masked throughout have equal weights, though lse cannot tell how many.
+TEST(LowerAttention, LargeFills) {
+  expect_right({.batch = 2, .queries = 11, .keys = 3, .mask = true, .fill = -1e9});
+  expect_right({.batch = 2, .queries = 11, .keys = 13, .after = 0, .mask = true, .fill = -1e9});
+  expect_right({.batch = 1, .queries = 1, .keys = 2, .mask = true, .fill = -3e4});
 }
 
 TEST(LowerAttention, Biases) {

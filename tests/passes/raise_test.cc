@@ -29,7 +29,7 @@ uint64_t spelling_count() { return suite() == "quick" ? 20 : suite() == "slow" ?
 
 Module raised(Module module) {
   PassOptions options;
-  options.raise_attention = true;
+  options.fuse_attention = true;
   for (PassFn pass : {simplify, raise}) {
     Result<bool> changed = pass(module, options);
     EXPECT_TRUE(changed.ok()) << render(changed.diagnostics());
@@ -181,6 +181,12 @@ TEST(AttentionReport, NamesWhatIsInTheWay) {
                    "%o, %p"),
             "its sum is used elsewhere too");
   EXPECT_EQ(reason("%o = softmax %s\n"), "not like attention");
+  // The gradient of a loss: softmax less what was expected.
+  EXPECT_EQ(reason("%p = softmax %s\n%l = cast %mask {dtype = f32}\n%d = sub %p, %l\n"
+                   "%o = matmul %d, %v\n"),
+            "not like attention");
+  EXPECT_EQ(reason("%p = softmax %s\n%d = add %p, 1e-6\n%o = matmul %d, %v\n"),
+            "%d (add) is in the way");
 }
 
 }  // namespace

@@ -36,9 +36,18 @@ std::vector<std::string> names_seen(const PipelineOptions& given) {
 }
 
 TEST(Runner, RunsThePipelineInOrder) {
-  std::vector<std::string> expected = {
-      "input",     "simplify changed",    "raise",   "autodiff", "simplify",    "flatten-optimizer",
-      "decompose", "simplify-primitives", "arrange", "chunk",    "fuse changed"};
+  std::vector<std::string> expected = {"input",
+                                       "simplify changed",
+                                       "raise",
+                                       "autodiff",
+                                       "simplify",
+                                       "fuse-attention",
+                                       "flatten-optimizer",
+                                       "decompose",
+                                       "simplify-primitives",
+                                       "arrange",
+                                       "chunk",
+                                       "fuse changed"};
   EXPECT_EQ(names_seen({}), expected);
 }
 
@@ -50,6 +59,7 @@ TEST(Runner, SkipsEveryRowOfAName) {
                                        "raise",
                                        "autodiff",
                                        "simplify skipped",
+                                       "fuse-attention",
                                        "flatten-optimizer",
                                        "decompose",
                                        "simplify-primitives changed",
@@ -80,8 +90,8 @@ TEST(Runner, SuggestsThePassThatWasMeant) {
   records = run_pipeline(module, options);
   ASSERT_FALSE(records.ok());
   EXPECT_EQ(records.diagnostics()[0].hint,
-            "passes: simplify raise autodiff flatten-optimizer decompose simplify-primitives "
-            "arrange chunk fuse");
+            "passes: simplify raise autodiff fuse-attention flatten-optimizer decompose "
+            "simplify-primitives arrange chunk fuse");
 }
 
 TEST(Runner, StopsWhenTheCallerSaysSo) {

@@ -76,7 +76,7 @@ class Reference {
  public:
   Reference(const AttentionCase& what, AttentionTensors inputs)
       : what_(what), attention_(what.attention()), tensors_(std::move(inputs)) {
-    for (AttentionRole role : {out, lse, dq, dk, dv, dbias}) {
+    for (AttentionRole role : {out, lse, delta, dq, dk, dv, dbias}) {
       if (role == dbias && !attention_.bias) continue;
       tensors_[role] = unwritten(what, role, {});
       for (double& x : tensors_[role].reals) x = 0;
@@ -101,7 +101,7 @@ class Reference {
       row({head / what_.heads, head % what_.heads, lead % what_.group, n % what_.queries, 0}, n);
     }
     AttentionTensors results;
-    for (AttentionRole role : {out, lse, dq, dk, dv, dbias}) {
+    for (AttentionRole role : {out, lse, delta, dq, dk, dv, dbias}) {
       if (tensors_.contains(role)) results[role] = tensors_[role];
     }
     return results;
@@ -171,6 +171,7 @@ class Reference {
       d_weights.push_back(sum * keep.back());
       delta_sum += weights[static_cast<size_t>(c)] * d_weights.back();
     }
+    tensors_[delta].reals[static_cast<size_t>(number)] = delta_sum;
     for (int64_t c = 0; c < what_.keys; ++c) {
       const auto n = static_cast<size_t>(c);
       if (!masked(at, c)) scores_gradient(at, c, weights[n] * (d_weights[n] - delta_sum));

@@ -36,7 +36,7 @@ using AttentionTensors = std::map<AttentionRole, Tensor>;
 // Everything that programs read, in the layout of `attention()`; what is stored in the case's
 // element type is rounded to it.
 AttentionTensors attention_inputs(const AttentionCase& what, uint64_t seed);
-// out, lse, dq, dk, dv and, with a bias, dbias.
+// out, lse, delta, dq, dk, dv and, with a bias, dbias.
 AttentionTensors expected_attention(const AttentionCase& what, const AttentionTensors& inputs);
 
 // A tensor for a role: what nobody writes stays NaN.

@@ -89,7 +89,10 @@ void make_attention_grad(GraphMaker& m) {
   const Shape rows(out.begin(), out.end() - 1);
   const DType row_type = byte_size(c.dtype) == 2 ? DType::f32 : c.dtype;
   std::vector<Value> operands = c.factors;
-  operands.push_back(m.of_type({row_type, rows}));
+  operands.insert(operands.end(), c.extras.begin(), c.extras.end());
+  const Value forward = m.emit(Op::attention, operands, c.attrs, 60);
+  operands = c.factors;
+  operands.push_back({forward.node, 1});  // no other number is the logarithm of a row's sum
   operands.push_back(m.tame(m.of_type({row_type, rows}), kFactorBound));
   operands.push_back(m.tame(m.of_type({c.dtype, out}), kFactorBound));
   operands.insert(operands.end(), c.extras.begin(), c.extras.end());

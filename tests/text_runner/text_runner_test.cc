@@ -28,9 +28,12 @@ Status run_command(const std::vector<std::string>& command, Module& module) {
   GradRequest grad;
   for (size_t i = 1; i < command.size(); ++i) {
     // Those without a value.
-    if (command[i] == "--fast-math" || command[i] == "--raise-attention") {
-      (command[i] == "--fast-math" ? pipeline.pass.fast_math : pipeline.pass.raise_attention) =
-          true;
+    if (command[i] == "--fast-math") {
+      pipeline.pass.fast_math = true;
+      continue;
+    }
+    if (command[i] == "--no-fuse-attention") {
+      pipeline.pass.fuse_attention = false;
       continue;
     }
     std::string value = i + 1 < command.size() ? command[i + 1] : "";

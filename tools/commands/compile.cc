@@ -20,10 +20,10 @@ struct Options {
   std::string model;
   std::string output;
   std::string dump_dir;
-  std::vector<std::string> skip;
-  bool fast_math = false;
   bool explain = false;
   bool bounds_checks = false;
+  bool require_fused_attention = false;
+  PassFlags passes;
   GraphOptions graph;
 };
 
@@ -69,6 +69,8 @@ Status report_json(const Compiled& compiled, const std::vector<GraphReport>& gra
   int64_t peak = 0;
   for (const GraphReport& graph : graphs) {
     rows.push_back(graph_json(graph));
+    attention.forward_fused += graph.attention.forward_fused;
+    attention.backward_fused += graph.attention.backward_fused;
     attention.unfused += graph.attention.unfused;
     bytes += graph.bytes;
     flops += graph.flops;
@@ -128,6 +130,7 @@ Result<Compiled> compile_or_plan(Module module, const CompileRequest& request,
   compiled.programs = std::move(planned.plan.programs);
   compiled.executable.graphs = std::move(planned.plan.graphs);
   compiled.passes = std::move(planned.passes);
+  compiled.attention = std::move(planned.attention);
   compiled.passes_ms = planned.passes_ms;
   compiled.plan_ms = planned.plan_ms;
   compiled.tuned_kernels = planned.tuned_kernels;
@@ -157,8 +160,8 @@ Status run(const Options& options, const Common& common) {
   request.keep_text = !options.dump_dir.empty();
   request.cache_folder = user_cache_folder();
   request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
-  request.pipeline.skip = options.skip;
-  request.pipeline.pass.fast_math = options.fast_math;
+  request.pipeline = options.passes.pipeline();
+  request.require_fused_attention = options.require_fused_attention;
   if (!options.dump_dir.empty()) {
     WEFT_TRY_STATUS(make_folder(options.dump_dir));
     request.pipeline.after_pass = [&](const PassRecord& pass, const Module& now) {
@@ -175,7 +178,7 @@ Status run(const Options& options, const Common& common) {
   for (const GraphPlan& plan : compiled.executable.graphs) {
     WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
     WEFT_TRY(GraphReport report,
-             explain_graph(module, compiled.module, compiled.programs, plan, dims));
+             explain_graph({compiled.module, compiled.programs, compiled.attention}, plan, dims));
     graphs.push_back(std::move(report));
   }
   return common.json ? report_json(compiled, graphs) : report_text(compiled, graphs, options);
@@ -195,9 +198,11 @@ void add_compile(Session& session) {
   command->add_flag("--explain", options->explain, "which kernel runs each op, and why");
   command->add_flag("--bounds-checks", options->bounds_checks,
                     "check every access of the generated code");
-  command->add_flag("--fast-math", options->fast_math,
-                    "also rules that are wrong for NaN or infinities");
-  command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
+  add_pass_options(command, options->passes);
+  command
+      ->add_flag("--require-fused-attention", options->require_fused_attention,
+                 "fail if an attention is left as products with the scores in memory")
+      ->excludes("--no-fuse-attention");
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

@@ -22,11 +22,17 @@ struct Options {
   std::string focus;
   std::string graph;
   std::string format = "text";
-  std::vector<std::string> skip;
-  bool fast_math = false;
+  PassFlags passes;
+  GradRequest grad;
   bool all = false;
   bool kernels = false;
 };
+
+PipelineOptions pipeline_of(const Options& options) {
+  PipelineOptions pipeline = options.passes.pipeline();
+  if (!options.grad.loss.empty()) pipeline.pass.grad = options.grad;
+  return pipeline;
+}
 
 // `after` names the pass that made the module; empty for the module as read.
 Status show(Module module, const std::string& after, const Options& options, const Common& common) {
@@ -52,9 +58,7 @@ Status show_diff(Module module, const Options& options, const Common& common) {
   std::string previous;
   std::string after;
   bool found = false;
-  PipelineOptions pipeline;
-  pipeline.skip = options.skip;
-  pipeline.pass.fast_math = options.fast_math;
+  PipelineOptions pipeline = pipeline_of(options);
   pipeline.stop_after = options.diff;
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     std::string text = print(now);
@@ -72,9 +76,7 @@ Status show_diff(Module module, const Options& options, const Common& common) {
 }
 
 Status show_all(Module module, const Options& options, const Common& common) {
-  PipelineOptions pipeline;
-  pipeline.skip = options.skip;
-  pipeline.pass.fast_math = options.fast_math;
+  PipelineOptions pipeline = pipeline_of(options);
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     if (pass.skipped || (pass.index >= 0 && !pass.changed)) return ok();
     std::string step = cat(pass.index + 1, " ", pass.name);
@@ -92,8 +94,7 @@ Status show_kernels(Module module, const Options& options, const Common& common)
   request.target_cpu = common.target_cpu;
   request.other_machine = true;
   request.choose_knobs = tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
-  request.pipeline.skip = options.skip;
-  request.pipeline.pass.fast_math = options.fast_math;
+  request.pipeline = pipeline_of(options);
   WEFT_TRY(PlannedModule planned, plan_module(std::move(module), request));
   for (const tile::Program& program : planned.plan.programs) {
     std::string text = tile::print(program);
@@ -113,9 +114,7 @@ Status dump(const Options& options, const Common& common) {
   if (!options.diff.empty()) return show_diff(std::move(module), options, common);
   if (options.all) return show_all(std::move(module), options, common);
   if (!options.after.empty()) {
-    PipelineOptions pipeline;
-    pipeline.skip = options.skip;
-    pipeline.pass.fast_math = options.fast_math;
+    PipelineOptions pipeline = pipeline_of(options);
     pipeline.stop_after = options.after;
     WEFT_TRY(auto passes, run_pipeline(module, pipeline));
   }
@@ -139,9 +138,12 @@ void add_dump(Session& session) {
   after->excludes(diff)->excludes(all)->excludes(kernels);
   diff->excludes(all)->excludes(kernels);
   all->excludes(kernels);
-  command->add_flag("--fast-math", options->fast_math,
-                    "also rules that are wrong for NaN or infinities");
-  command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
+  add_pass_options(command, options->passes);
+  command->add_option("--loss", options->grad.loss,
+                      "differentiate this output on the way, as `weft grad` does");
+  command->add_option("--wrt", options->grad.wrt, "with --loss: of these, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--graph", options->graph, "only this graph");
   CLI::Option* focus = command->add_option(
       "--focus", options->focus, "only what concerns a value, parameter, op or part of the model");

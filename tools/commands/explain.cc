@@ -11,7 +11,7 @@ namespace {
 
 struct Options {
   std::string model;
-  std::vector<std::string> skip;
+  PassFlags passes;
   GraphOptions graph;
 };
 
@@ -20,6 +20,20 @@ nlohmann::json splits_json(const GraphReport& report) {
   for (const SplitReport& split : report.splits) {
     rows.push_back(
         {{"producer", split.producer}, {"consumer", split.consumer}, {"reason", split.reason}});
+  }
+  return rows;
+}
+
+nlohmann::json attention_list_json(const GraphReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const AttentionLine& line : report.attention_lines) {
+    nlohmann::json row = {{"value", line.value}, {"fused", line.reason.empty()}};
+    if (line.reason.empty()) {
+      row.update({{"form", line.form}, {"tiles", line.tiles}, {"saved_bytes", line.saved_bytes}});
+    } else {
+      row["reason"] = line.reason;
+    }
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -40,12 +54,12 @@ Status run(const Options& options, const Common& common) {
   CompileRequest request;
   request.target_cpu = common.target_cpu;
   request.other_machine = true;
-  request.pipeline.skip = options.skip;
+  request.pipeline = options.passes.pipeline();
   WEFT_TRY(PlannedModule planned, plan_module(module, request));
   for (const GraphPlan& plan : planned.plan.graphs) {
     WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
     WEFT_TRY(GraphReport report,
-             explain_graph(module, planned.module, planned.plan.programs, plan, dims));
+             explain_graph({planned.module, planned.plan.programs, planned.attention}, plan, dims));
     if (!common.json) {
       WEFT_TRY_STATUS(put(explanation_text(report)));
       continue;
@@ -54,6 +68,7 @@ Status run(const Options& options, const Common& common) {
     line["regions"] = regions_json(report);
     line["not_joined"] = splits_json(report);
     line["peak"] = peak_json(report.peak);
+    line["attention"]["list"] = attention_list_json(report);
     WEFT_TRY_STATUS(put_json(line));
   }
   return ok();
@@ -67,7 +82,7 @@ void add_explain(Session& session) {
       add_command(session, "explain", "which kernel runs each op, what was not joined and why",
                   "weft explain transformer-tiny --graph @forward");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  command->add_option("--skip", options->skip, "leave this pass out")->allow_extra_args(false);
+  add_pass_options(command, options->passes);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

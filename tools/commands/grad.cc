@@ -1,10 +1,7 @@
 // weft grad: adds the backward pass.
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <iterator>
-
+#include "driver/differentiate.h"
 #include "driver/model_file.h"
-#include "passes/pass.h"
 #include "tools/cli.h"
 
 namespace weft::cli {
@@ -14,20 +11,8 @@ struct Options {
   std::string model;
   std::string output;
   GradRequest request;
+  PassFlags passes;
 };
-
-// The user's own graphs stay as written: only what differentiation added is taken over.
-void take_new_parts(Module& module, const Module& differentiated) {
-  StorageLookup known(module);
-  std::vector<Storage> fresh;
-  for (const Storage& item : differentiated.storage) {
-    if (known.find(item.name) == nullptr) fresh.push_back(item);
-  }
-  std::move(fresh.begin(), fresh.end(), std::back_inserter(module.storage));
-  for (const Graph& graph : differentiated.graphs) {
-    if (module.find_graph(graph.name()) == nullptr) module.graphs.push_back(graph);
-  }
-}
 
 }  // namespace
 
@@ -48,18 +33,15 @@ void add_grad(Session& session) {
       ->add_option("--optimizer", options->request.optimizer,
                    "also make @train_step with this optimizer")
       ->check(CLI::IsMember({"adam", "adamw", "sgd"}));
+  add_pass_options(command, options->passes);
   command->add_option(
       "-o,--output", options->output,
       "file to write: .weft (text) or .weftb (binary); standard output if left out");
   on_run(session, command, [&session, options]() -> Status {
     WEFT_TRY(Module module, load_model(options->model));
     remember_for_reproducer(module);
-    PipelineOptions pipeline;
-    pipeline.pass.grad = options->request;
-    pipeline.stop_after = "autodiff";
-    Module differentiated = module;
-    WEFT_TRY(std::vector<PassRecord> passes, run_pipeline(differentiated, pipeline));
-    take_new_parts(module, differentiated);
+    WEFT_TRY(std::vector<PassRecord> passes,
+             differentiate(module, options->request, options->passes.pipeline()));
     if (session.common.verbose) {
       for (const PassRecord& pass : passes) {
         note(session.common, cat(pass.name, ": ", pass.milliseconds, " ms"));

@@ -17,6 +17,7 @@ constexpr int kMostRuns = 100000;
 struct Options {
   std::string model;
   GraphOptions graph;
+  PassFlags passes;
   int runs = 5;
   size_t rows = 25;
 };
@@ -98,6 +99,7 @@ Status run(const Options& options, const Common& common) {
   profiling.request.cache_folder = user_cache_folder();
   profiling.request.choose_knobs =
       tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
+  profiling.request.pipeline = options.passes.pipeline();
   profiling.threads = common.threads;
   profiling.runs = options.runs;
   profiling.seed = common.seed;
@@ -121,6 +123,7 @@ void add_profile(Session& session) {
   command->add_option("--repeat", options->runs, "runs to average over")
       ->check(CLI::Range(1, kMostRuns));
   command->add_option("--rows", options->rows, "lines of each table");
+  add_pass_options(command, options->passes);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

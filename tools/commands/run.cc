@@ -28,6 +28,7 @@ struct Options {
   std::string weights;
   std::string save_weights;
   GraphOptions graph;
+  PassFlags passes;
   int repeat = 1;
   bool random_inputs = false;
   bool bounds_checks = false;
@@ -134,6 +135,7 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   request.bounds_checks = options.bounds_checks;
   request.cache_folder = user_cache_folder();
   request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
+  request.pipeline = options.passes.pipeline();
   WEFT_TRY(CompiledExecutable compiled, compile_executable(std::move(module), request));
   note_cache_problem(common, compiled.cache_problem);
   outcome.compile_ms = compiled.compile_ms;
@@ -254,6 +256,7 @@ void add_run(Session& session) {
                     "seeded random values for inputs not given");
   command->add_flag("--bounds-checks", options->bounds_checks,
                     "check every access of the generated code");
+  add_pass_options(command, options->passes);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }

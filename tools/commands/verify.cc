@@ -13,7 +13,7 @@ namespace {
 struct Options {
   std::string model;
   GraphOptions graph;
-  bool fast_math = false;
+  PassFlags passes;
 };
 
 // `device` is null where only passes were looked at.
@@ -58,7 +58,7 @@ Status run(const Options& options, const Common& common) {
   verify.graph = options.graph.graph;
   WEFT_TRY(verify.dims, dim_binding(module, options.graph));
   verify.seed = common.seed;
-  verify.pass.fast_math = options.fast_math;
+  verify.pass = options.passes.pipeline().pass;
   Progress progress(common);
   verify.progress = progress.callback();
   WEFT_TRY(VerifyReport result, verify_passes(module, verify));
@@ -70,7 +70,7 @@ Status run(const Options& options, const Common& common) {
     request.bounds_checks = true;
     request.cache_folder = user_cache_folder();
     request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
-    request.pipeline.pass.fast_math = options.fast_math;
+    request.pipeline = options.passes.pipeline();
     const DeviceVerifyOptions on_device = {verify, request, common.threads};
     WEFT_TRY(device, verify_device(module, on_device));
   }
@@ -88,8 +88,7 @@ void add_verify(Session& session) {
       add_command(session, "verify", "holds every pass, and every kernel, against the oracle",
                   "weft verify train.weft --graph @backward --dim B=3");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  command->add_flag("--fast-math", options->fast_math,
-                    "also rules that are wrong for NaN or infinities");
+  add_rewrite_options(command, options->passes);
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });
 }
