@@ -81,6 +81,14 @@ Result<std::unique_ptr<ByteSource>> open_gzip(const std::string& path, const Des
 
 }  // namespace
 
+bool have_gzip() {
+#ifdef WEFT_HAS_ZLIB
+  return true;
+#else
+  return false;
+#endif
+}
+
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   // Non-blocking: opening a pipe that nobody writes must not hang.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -42,8 +42,10 @@ Result<TokenizerPtr> read_characters(const std::string& path, const std::string&
 Result<TokenizerPtr> read_subwords(const std::string& path, const std::string& bytes,
                                    TokenizerKind kind);
 
-// From the file of its kind in a run's folder.
-Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kind);
+// From the file of its kind in a run's folder. Fails, before anything is made of it, on a file with
+// another digest (ir/support/hash.h): sentencepiece is not made for damaged models.
+Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kind,
+                                    const std::string& expected_digest);
 
 bool have_subwords();  // whether Weft was built with sentencepiece
 

@@ -10,6 +10,7 @@
 #include "driver/data/task_json.h"
 #include "driver/data/text_file.h"
 #include "ir/support/file.h"
+#include "ir/support/hash.h"
 
 namespace weft::data {
 namespace {
@@ -48,16 +49,23 @@ class RunTask final : public Task {
 
  private:
   // Whether the file is the one that data.json speaks of.
+  bool belongs(const Examples& examples, const SplitFacts& facts) const {
+    const TaskOptions& options = record_.options;
+    bool images = options.kind == TaskKind::image_classification;
+    if ((examples.element() == Element::f32) != images) return false;
+    if (options.kind == TaskKind::language_model) {
+      return examples.fields() == 1 && examples.count() == 1 &&
+             examples.length(0, 0) == facts.source_tokens &&
+             examples.length(0, 0) > options.context;
+    }
+    int64_t pixels = options.image_height * options.image_width * options.image_channels;
+    return examples.fields() == 2 && examples.count() > 0 && examples.count() == facts.examples &&
+           (!images || examples.length(0, 0) == pixels);
+  }
+
   Result<std::unique_ptr<BatchStream>> stream(Examples examples, const std::string& path,
                                               const SplitFacts& facts, bool training) {
-    const TaskOptions& options = record_.options;
-    bool text = options.kind == TaskKind::language_model;
-    bool pixels = options.kind == TaskKind::image_classification;
-    bool sound = examples.fields() == (text ? 1 : 2) &&
-                 examples.count() == (text ? 1 : facts.examples) &&
-                 (examples.element() == Element::f32) == pixels &&
-                 (!text || examples.length(0, 0) == facts.source_tokens);
-    if (!sound) {
+    if (!belongs(examples, facts)) {
       return error(file_loc(path), "does not belong to the data.json beside it")
           .hint("begin a new run");
     }
@@ -116,7 +124,8 @@ PixelScale scale_of(const PixelSums& sums) {
 }
 
 Result<std::unique_ptr<Task>> build_task(const TaskOptions& options, const std::string& folder) {
-  TaskRecord record{.options = options, .facts = {}, .pixels = {}};
+  TaskRecord record;
+  record.options = options;
   WEFT_TRY(Survey found, survey(options, options.train));
   WEFT_TRY(Split parts, split(options, found.size));
   record.facts.classes = class_names(found.labels);
@@ -130,7 +139,9 @@ Result<std::unique_ptr<Task>> build_task(const TaskOptions& options, const std::
            learn_tokenizer(options, options.train, parts.train, found.text_bytes));
   if (tokenizer) {
     record.facts.vocab = tokenizer->vocab();
-    WEFT_TRY_STATUS(write_file(folder + "/" + tokenizer->file_name(), tokenizer->serialize()));
+    std::string bytes = tokenizer->serialize();
+    record.tokenizer_digest = digest(bytes);
+    WEFT_TRY_STATUS(write_file(folder + "/" + tokenizer->file_name(), bytes));
   }
   EncodeOptions how{.options = options,
                     .tokenizer = tokenizer.get(),
@@ -170,7 +181,7 @@ Result<std::unique_ptr<Task>> open_task(const std::string& folder) {
   }
   TokenizerPtr tokenizer;
   if (record.options.kind != TaskKind::image_classification) {
-    WEFT_TRY(tokenizer, open_tokenizer(folder, record.options.tokenizer));
+    WEFT_TRY(tokenizer, open_tokenizer(folder, record.options.tokenizer, record.tokenizer_digest));
     if (tokenizer->vocab() != record.facts.vocab) {
       return error(file_loc(folder + "/" + tokenizer->file_name()), "has ", tokenizer->vocab(),
                    " tokens, but data.json says ", record.facts.vocab);

@@ -77,7 +77,7 @@ struct TaskFacts {
   SplitFacts valid;
 };
 
-// The data of one run. Streams refer to their task and must not outlive it.
+// The data of one run. Streams may outlive it.
 class Task {
  public:
   virtual ~Task() = default;

@@ -205,6 +205,7 @@ std::string to_json(const TaskRecord& record) {
   visit_pixels(pixels, record.pixels);
   Json json{{"version", 1},
             {"options", json_of(record.options)},
+            {"tokenizer_digest", record.tokenizer_digest},
             {"facts", facts.json},
             {"pixels", pixels.json}};
   return shown(json, 1) + "\n";
@@ -227,6 +228,11 @@ Result<TaskRecord> parse_task_record(const std::string& path, const std::string&
   read_part("options", [&](Reader& read) { visit_options(read, record.options); });
   read_part("facts", [&](Reader& read) { visit_facts(read, record.facts); });
   read_part("pixels", [&](Reader& read) { visit_pixels(read, record.pixels); });
+  if (wrong.empty()) {
+    Reader read{json, {}};
+    read("tokenizer_digest", record.tokenizer_digest);
+    wrong = read.wrong;
+  }
   if (wrong.empty()) return record;
   return error(file_loc(path), "'", wrong, "' is missing or of another type")
       .hint("begin a new run: the file is damaged, or of another version of Weft");

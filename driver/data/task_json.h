@@ -13,6 +13,7 @@ struct TaskRecord {
   TaskOptions options;
   TaskFacts facts;
   PixelScale pixels;
+  std::string tokenizer_digest;  // of its file; empty if there is none
 };
 
 std::string to_json(const TaskRecord& record);

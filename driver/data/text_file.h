@@ -30,6 +30,7 @@ class ByteSource {
   virtual Result<size_t> read(char* bytes, size_t size) = 0;
 };
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+bool have_gzip();  // whether Weft was built with zlib
 
 // Takes LF and CR LF, and leaves out a byte order mark.
 class LineReader {

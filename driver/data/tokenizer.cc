@@ -2,7 +2,9 @@
 #include "driver/data/tokenizer.h"
 
 #include "driver/data/make_tokenizer.h"
+#include "driver/data/text_file.h"
 #include "ir/support/file.h"
+#include "ir/support/hash.h"
 
 namespace weft::data {
 namespace {
@@ -28,10 +30,14 @@ std::optional<TokenizerKind> parse_tokenizer_kind(std::string_view text) {
   return std::nullopt;
 }
 
-Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kind) {
+Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kind,
+                                    const std::string& expected_digest) {
   bool characters = kind == TokenizerKind::characters;
   std::string path = folder + "/" + (characters ? kCharactersFile : kSubwordsFile);
   WEFT_TRY(std::string bytes, read_file(path, kMaxTokenizerBytes));
+  if (digest(bytes) != expected_digest) {
+    return error(file_loc(path), "is damaged, or not the tokenizer that the run was begun with");
+  }
   return characters ? read_characters(path, bytes) : read_subwords(path, bytes, kind);
 }
 

@@ -76,12 +76,14 @@ TEST(Lines, AreReadAcrossBuffers) {
 }
 
 TEST(Lines, GzipIsToldByItsContent) {
+  if (!have_gzip()) GTEST_SKIP() << "built without zlib";
   std::string path = write_scratch("packed.txt", "one\ntwo\n");
   ASSERT_EQ(std::system(("gzip -kf " + path + " && mv " + path + ".gz " + path).c_str()), 0);
   EXPECT_EQ(lines_of(path), "one|two|");
 }
 
 TEST(Lines, DamagedGzipIsAnError) {
+  if (!have_gzip()) GTEST_SKIP() << "built without zlib";
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
   std::string path = write_scratch("cut.txt", text);
@@ -100,7 +102,7 @@ TEST(Lines, WhatIsNoTextIsToldWithItsPlace) {
                                    "ELF\0\0",
                                    6)),
               HasSubstr("is a binary file"));
-  EXPECT_THAT(lines_in("\xff\xfeh\0"), HasSubstr("UTF-16"));
+  EXPECT_THAT(lines_in(std::string("\xff\xfeh\0", 4)), HasSubstr("UTF-16"));
   std::string message = lines_in("fine\ncaf\xe9\n");
   EXPECT_THAT(message, HasSubstr("lines.txt:2:4: error: byte 0xe9 is not UTF-8"));
   EXPECT_THAT(message, HasSubstr("hint: convert the file: iconv"));

@@ -8,6 +8,7 @@
 
 #include "driver/data/make_tokenizer.h"
 #include "driver/data/task.h"
+#include "driver/data/text_file.h"
 #include "test_paths.h"
 #include "tests/support/scratch.h"
 #include "tests/support/suite.h"
@@ -21,7 +22,7 @@ class SharedData : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kData)) GTEST_SKIP() << kData << " is not here";
-    if (!have_subwords()) GTEST_SKIP() << "built without sentencepiece";
+    if (!have_subwords() || !have_gzip()) GTEST_SKIP() << "built without sentencepiece or zlib";
   }
 
   void prepare(const TaskOptions& options) {

@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 
@@ -189,11 +191,38 @@ TEST(Run, DamagedFilesAreToldByName) {
   ASSERT_FALSE(stream.ok());
   EXPECT_THAT(render(stream.diagnostics()), HasSubstr("does not belong to the data.json"));
   write_scratch("run/tokenizer.json", "{}");
-  EXPECT_FALSE(open_task(folder).ok());
+  task = open_task(folder);
+  ASSERT_FALSE(task.ok());
+  EXPECT_THAT(render(task.diagnostics()), HasSubstr("tokenizer.json: error: is damaged"));
   write_scratch("run/data.json", "{\"version\":1}");
   task = open_task(folder);
   ASSERT_FALSE(task.ok());
   EXPECT_THAT(render(task.diagnostics()), HasSubstr("data.json: error: 'options' is missing"));
+}
+
+TEST(Run, AFullDiskLeavesNothingHalfWritten) {
+  std::string text(20000, 'a');
+  for (size_t i = 99; i < text.size(); i += 100) text[i] = '\n';
+  TaskOptions options = translation();
+  options.max_length = 1000;
+  options.train = {.source = write_scratch("f.src", text), .target = write_scratch("f.tgt", text)};
+  std::string folder = fresh_folder();
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = {.rlim_cur = 10000, .rlim_max = before.rlim_max};
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  Result<std::unique_ptr<Task>> task = prepare_task(options, folder);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(task.ok());
+  EXPECT_THAT(render(task.diagnostics()), HasSubstr("train.tokens: error: cannot write"));
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    left.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(left, ElementsAre("tokenizer.json"));
+  EXPECT_TRUE(prepare_task(options, folder).ok());  // once there is room
 }
 
 TEST(Run, OptionsGoThroughJson) {
