@@ -85,6 +85,9 @@ TransformerConfig vit_tiny() {
   c.image_channels = 1;
   c.patch_size = 2;
   c.classes = 10;
+  c.norm = Norm::post;
+  c.dropout = 0.1;
+  c.label_smoothing = 0.1;
   return c;
 }
 

@@ -43,13 +43,15 @@ void text_classifier_recipe(TrainOptions& o) {
   o.patience = 5;
 }
 
+// Chosen on the last 150 of the first 1,500 rows of the 8x8 digits, three seeds each: much decay,
+// for data this small.
 void image_classifier_recipe(TrainOptions& o) {
-  set_adamw(o, 0.99, 0.05);
+  set_adamw(o, 0.99, 0.5);
   o.task.kind = data::TaskKind::image_classification;
   o.task.batch = 64;
   o.lr = 1e-3;
   o.warmup = 100;
-  o.steps = 2000;
+  o.steps = 1500;
   o.eval_every = o.save_every = 250;
 }
 

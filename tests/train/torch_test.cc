@@ -145,12 +145,12 @@ double follow(const std::string& device_name, DType dtype, int64_t steps) {
 }
 
 TEST(Torch, TheOracleFollowsInDouble) {
-  const int64_t steps = suite() == "quick" ? 2 : 20;
+  const int64_t steps = suite() == "quick" ? 1 : 20;
   EXPECT_LT(follow("oracle", DType::f64, steps), 1e-9);
 }
 
 TEST(Torch, TheCpuFollowsInSingle) {
-  const int64_t steps = suite() == "quick" ? 20 : 200;
+  const int64_t steps = suite() == "quick" ? 10 : 200;
   EXPECT_LT(follow("cpu", DType::f32, steps), 1e-3);
 }
 
