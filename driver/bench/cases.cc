@@ -103,6 +103,7 @@ std::vector<BenchCase> bench_cases(DType dtype) {
   for (BenchCase& entry : attention_cases(dtype)) cases.push_back(std::move(entry));
   add_rows(cases, dtype);
   if (dtype != DType::f32) return cases;
+  for (BenchCase& layer : layer_cases()) cases.push_back(std::move(layer));
   for (BenchCase& model : model_cases()) cases.push_back(std::move(model));
   return cases;
 }

@@ -29,11 +29,12 @@ struct BenchCase {
 };
 
 // Groups: gemm, attn, attn_long, attn_window, train_tiny, train_base_small, train_gpt, infer_bert,
-// rows. `dtype` is that of gemm, attn and rows.
+// layers, rows. `dtype` is that of gemm, attn and rows.
 std::vector<BenchCase> bench_cases(DType dtype);
 std::vector<std::string> bench_groups();
 
 std::vector<BenchCase> attention_cases(DType dtype);
+std::vector<BenchCase> layer_cases();
 std::vector<BenchCase> model_cases();  // train_*, infer_*
 
 }  // namespace weft
