@@ -20,6 +20,31 @@ constexpr const char* kRecord = "/data.json";
 constexpr const char* kTrain = "/train.tokens";
 constexpr const char* kValid = "/valid.tokens";
 
+std::unique_ptr<BatchMaker> make_batches(const TaskRecord& record, Examples examples,
+                                         bool training) {
+  const TaskOptions& options = record.options;
+  int64_t vocab = record.facts.vocab;
+  auto classes = static_cast<int64_t>(record.facts.classes.size());
+  switch (options.kind) {
+    case TaskKind::translation:
+      return translation_batches(std::move(examples), options, vocab, training);
+    case TaskKind::language_model:
+      return language_model_batches(std::move(examples), options, vocab, training);
+    case TaskKind::text_classification:
+      return text_batches(std::move(examples), options, vocab, classes, training);
+    case TaskKind::image_classification: break;
+  }
+  return image_batches(std::move(examples), options, record.pixels, classes, training);
+}
+
+// The facts of what was tokenised, with the number of its batches: lengths decide it, and the order
+// of an epoch does not change them.
+Result<SplitFacts> facts_of(const TaskRecord& record, const Encoded& encoded, bool training) {
+  SplitFacts facts = encoded.facts;
+  WEFT_TRY(facts.batches, make_batches(record, encoded.examples, training)->begin_epoch(0));
+  return facts;
+}
+
 class RunTask final : public Task {
  public:
   RunTask(std::string folder, TaskRecord record, TokenizerPtr tokenizer)
@@ -43,7 +68,9 @@ class RunTask final : public Task {
     EncodeOptions how{
         .options = options, .tokenizer = tokenizer_.get(), .classes = record_.facts.classes};
     WEFT_TRY(Encoded encoded, encode(how, files, {}, ""));
-    if (facts != nullptr) *facts = encoded.facts;
+    if (facts != nullptr) {
+      WEFT_TRY(*facts, facts_of(record_, encoded, false));
+    }
     return stream(std::move(encoded.examples), "", encoded.facts, false);
   }
 
@@ -69,23 +96,7 @@ class RunTask final : public Task {
       return error(file_loc(path), "does not belong to the data.json beside it")
           .hint("begin a new run");
     }
-    auto classes = static_cast<int64_t>(record_.facts.classes.size());
-    return make_stream(maker(std::move(examples), classes, training));
-  }
-
-  std::unique_ptr<BatchMaker> maker(Examples examples, int64_t classes, bool training) const {
-    const TaskOptions& options = record_.options;
-    int64_t vocab = record_.facts.vocab;
-    switch (options.kind) {
-      case TaskKind::translation:
-        return translation_batches(std::move(examples), options, vocab, training);
-      case TaskKind::language_model:
-        return language_model_batches(std::move(examples), options, vocab, training);
-      case TaskKind::text_classification:
-        return text_batches(std::move(examples), options, vocab, classes, training);
-      case TaskKind::image_classification: break;
-    }
-    return image_batches(std::move(examples), options, record_.pixels, classes, training);
+    return make_stream(make_batches(record_, std::move(examples), training));
   }
 
   std::string folder_;
@@ -150,10 +161,10 @@ Result<std::unique_ptr<Task>> build_task(const TaskOptions& options, const std::
   WEFT_TRY(Encoded train, encode(how, options.train, parts.train, folder + kTrain));
   how.training = false;
   WEFT_TRY(Encoded valid, encode(how, parts.valid_files, parts.valid, folder + kValid));
-  record.facts.train = train.facts;
-  record.facts.valid = valid.facts;
   record.facts.longest = std::max(train.facts.longest, valid.facts.longest);
   record.pixels = scale_of(train.pixels);
+  WEFT_TRY(record.facts.train, facts_of(record, train, true));
+  WEFT_TRY(record.facts.valid, facts_of(record, valid, false));
   WEFT_TRY_STATUS(write_file(folder + kRecord, to_json(record)));
   return std::unique_ptr<Task>(
       std::make_unique<RunTask>(folder, std::move(record), std::move(tokenizer)));

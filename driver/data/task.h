@@ -64,6 +64,7 @@ struct SplitFacts {
   int64_t left_out = 0;       // pairs to train on with an empty side, or one beyond max_length
   int64_t cut = 0;            // other texts, of which only the beginning up to max_length is used
   int64_t longest = 0;        // sequence in a batch, with what rounding adds; 0 for images
+  int64_t batches = 0;        // in every epoch
 
   bool operator==(const SplitFacts&) const = default;
 };

@@ -130,6 +130,7 @@ void visit_split(Visitor& visit, Facts& facts) {
   visit("left_out", facts.left_out);
   visit("cut", facts.cut);
   visit("longest", facts.longest);
+  visit("batches", facts.batches);
 }
 
 template <class Visitor, class Facts>

@@ -56,6 +56,7 @@ class SharedData : public testing::Test {
     }
     EXPECT_EQ(examples, facts.examples);
     EXPECT_EQ(target, facts.target_tokens);
+    EXPECT_EQ(batches_, facts.batches);
     EXPECT_EQ(source,
               task_->options().kind == TaskKind::language_model ? target : facts.source_tokens);
   }

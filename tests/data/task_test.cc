@@ -152,6 +152,8 @@ TEST(Run, IsOpenedWithoutTheFilesItCameFrom) {
   ASSERT_TRUE(stream.ok());
   std::vector<Batch> first = epoch_of(**stream);
   std::vector<Batch> second = epoch_of(**stream);
+  EXPECT_EQ(static_cast<int64_t>(first.size()), task->facts().train.batches);
+  EXPECT_EQ(second.size(), first.size());
   for (const std::string& path : {options.train.source, options.train.target}) {
     std::filesystem::remove(path);
   }
