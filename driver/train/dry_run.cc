@@ -63,14 +63,4 @@ std::string readable_time(double seconds) {
   return cat(whole / 3600, " h ", whole % 3600 / 60, " min");
 }
 
-Result<int64_t> batches_per_epoch(data::BatchStream& train) {
-  int64_t count = 0;
-  for (;; ++count) {
-    WEFT_TRY(const data::Batch* batch, train.next());
-    if (batch == nullptr) break;
-  }
-  WEFT_TRY_STATUS(train.seek({0, 0}));
-  return count;
-}
-
 }  // namespace weft::train

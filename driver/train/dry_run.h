@@ -23,7 +23,4 @@ Result<Estimate> estimate(const TrainOptions& options, const Module& module, Tra
 std::string readable_bytes(int64_t bytes);
 std::string readable_time(double seconds);
 
-// The batches of the first epoch. Leaves the stream at its beginning.
-Result<int64_t> batches_per_epoch(data::BatchStream& train);
-
 }  // namespace weft::train

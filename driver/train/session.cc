@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/train/session.h"
 
+#include <algorithm>
+
 namespace weft::train {
 namespace {
 
@@ -16,12 +18,10 @@ Status fit_model(TrainOptions& options, const data::TaskFacts& facts) {
   return ok();
 }
 
-Status fit_steps(TrainOptions& options, data::BatchStream& train) {
-  if (options.epochs == 0) return ok();
-  WEFT_TRY(int64_t batches, batches_per_epoch(train));
-  options.steps =
-      std::max<int64_t>(1, options.epochs * batches / std::max<int64_t>(options.accumulate, 1));
-  return ok();
+void fit_steps(TrainOptions& options, const data::TaskFacts& facts) {
+  if (options.epochs == 0) return;
+  options.steps = std::max<int64_t>(
+      1, options.epochs * facts.train.batches / std::max<int64_t>(options.accumulate, 1));
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<std::unique_ptr<Session>> open_session(TrainOptions options, const std::s
   WEFT_TRY_STATUS(fit_model(options, session->task->facts()));
   WEFT_TRY(session->train, session->task->train_stream());
   WEFT_TRY(session->valid, session->task->valid_stream());
-  WEFT_TRY_STATUS(fit_steps(options, *session->train));
+  fit_steps(options, session->task->facts());
   WEFT_TRY_STATUS(check(options));
   WEFT_TRY(Module model, build_model(options));
   TrainRequest request;
