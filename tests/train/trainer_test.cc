@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <sstream>
 
 #include "tests/support/scratch.h"
+#include "tests/support/suite.h"
 #include "tests/train/toy.h"
 
 namespace weft::train {
@@ -23,6 +25,10 @@ using ::testing::HasSubstr;
 
 class TrainerTest : public ::testing::Test {
  protected:
+  // Most runs are of one model: only the first of them is compiled.
+  void SetUp() override { ::setenv("WEFT_CACHE_DIR", scratch("trainer_cache").c_str(), 1); }
+  void TearDown() override { ::setenv("WEFT_CACHE_DIR", "", 1); }
+
   std::string fresh_path(const std::string& name) {
     const std::string path = scratch("trainer_" + name);
     fs::remove_all(path);
@@ -89,7 +95,9 @@ TEST_F(TrainerTest, GoesOnAfterAnyStopWithTheSameBits) {
     options.accumulate = accumulate;
     const std::string whole = train(options, cat("whole", accumulate));
     const std::vector<nlohmann::json> expected = metrics(scratch(cat("trainer_whole", accumulate)));
-    for (int64_t stop_at : {1, 5, 7, 10, 19}) {
+    const bool quick = suite() == "quick";
+    for (int64_t stop_at :
+         quick ? std::vector<int64_t>{7} : std::vector<int64_t>{1, 5, 7, 10, 19}) {
       const std::string path = fresh_path("stopped");
       {
         ToyRun run(options, path, true);
@@ -293,6 +301,7 @@ TEST_F(TrainerTest, LossesOfEachKindAreTrained) {
 TEST_F(TrainerTest, EveryOptimizerAndPositionTrains) {
   for (const char* optimizer : {"adam", "adamw", "sgd"}) {
     for (Positions positions : {Positions::rotary, Positions::none, Positions::sinusoidal}) {
+      if (suite() == "quick" && positions != Positions::rotary) continue;
       TrainOptions options = toy_options();
       options.steps = 60;
       options.optimizer = optimizer;
