@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "driver/cache_folder.h"
+#include "passes/pack_weights.h"
 #include "passes/plan.h"
 #include "runtime/cpu/facts.h"
 
@@ -32,11 +33,11 @@ Status check_all_fused(const AttentionReport& attention) {
   return ok();
 }
 
-Result<PlannedModule> plan_for(Module module, const CompileRequest& request,
-                               const DeviceTraits& traits) {
+Result<PlannedModule> plan_for(Module module, const CompileRequest& request, DeviceTraits traits) {
   PlannedModule planned;
   Stopwatch passes;
   PipelineOptions pipeline = request.pipeline;
+  if (std::erase(pipeline.skip, kPackWeights) > 0) traits.panel_bytes = 0;  // a step of the plan
   pipeline.after_pass = [&](const PassRecord& pass, const Module& now) -> Status {
     if (pass.name == "fuse-attention") {
       planned.attention = attention_report(now);
@@ -79,6 +80,7 @@ Executable make_executable(const Module& module, Plan& plan, const cpu::CpuTarge
   executable.code = std::move(code.code);
   executable.kernels = std::move(code.kernels);
   executable.blocks = std::move(plan.blocks);
+  executable.packed = std::move(plan.packed);
   executable.graphs = std::move(plan.graphs);
   return executable;
 }
@@ -91,7 +93,10 @@ DeviceTraits device_traits(const cpu::CpuTarget* target) {
   CpuFacts facts = cpu_facts();
   if (facts.l1_bytes > 0) traits.l1_bytes = facts.l1_bytes;
   if (facts.l2_bytes > 0) traits.l2_bytes = facts.l2_bytes;
+  // As wide as the widest micro-tile of the emitter; narrower ones read a part of a panel.
+  const int registers = target != nullptr ? target->vector_registers : 16;
   traits.vector_bytes = (target != nullptr ? target->vector_bits : facts.vector_bits) / 8;
+  traits.panel_bytes = traits.vector_bytes * (registers >= 32 ? 4 : 2);
   return traits;
 }
 

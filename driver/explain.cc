@@ -2,6 +2,7 @@
 #include "driver/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/graph/flops.h"
 #include "ir/text/text.h"
@@ -106,6 +107,29 @@ int64_t count_copies(const std::vector<Step>& steps) {
   return count;
 }
 
+// Parameters and state that a graph reads, and copies of them.
+Status count_storage(const Module& module, const std::vector<PackedStorage>& packed,
+                     const GraphPlan& plan, GraphReport& report) {
+  std::set<std::string> replaced;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.kind != PlanBuffer::storage && buffer.kind != PlanBuffer::packed) continue;
+    WEFT_TRY(int64_t elements, number(buffer.elements, report.dims));
+    const int64_t bytes = elements * byte_size(buffer.dtype);
+    if (buffer.kind == PlanBuffer::storage) {
+      report.storage_bytes += bytes;
+      continue;
+    }
+    const PackedStorage& copy = *std::ranges::find(packed, buffer.name, &PackedStorage::name);
+    report.packed_bytes += bytes;
+    if (!copy.back) report.beside_bytes += bytes;
+    if (!copy.back || !replaced.insert(copy.storage).second) continue;
+    const Type& type = module.find_storage(copy.storage)->type;
+    WEFT_TRY(int64_t whole, number(element_count(type.shape), report.dims));
+    report.storage_bytes += whole * byte_size(type.dtype);
+  }
+  return ok();
+}
+
 }  // namespace
 
 int64_t count_launches(const std::vector<Step>& steps) {
@@ -161,11 +185,7 @@ Result<GraphReport> explain_graph(const Explained& what, const GraphPlan& plan,
   report.kernels = count_launches(plan.steps);
   report.copies = count_copies(plan.steps);
   WEFT_TRY(report.flops, count_flops(what.fused, graph, dims));
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.kind != PlanBuffer::storage) continue;
-    WEFT_TRY(int64_t elements, number(buffer.elements, dims));
-    report.storage_bytes += elements * byte_size(buffer.dtype);
-  }
+  WEFT_TRY_STATUS(count_storage(what.fused, what.packed, plan, report));
   WEFT_TRY(report.peak, peak_memory(plan, dims));
   report.attention = count_attention(what.attention, plan.graph);
   WEFT_TRY(report.attention_lines, explain_attention(what, plan, dims));

@@ -64,6 +64,8 @@ struct GraphReport {
   int64_t bytes = 0;  // read and written by regions
   int64_t flops = 0;
   int64_t storage_bytes = 0;  // read or updated
+  int64_t packed_bytes = 0;   // of copies that products read: made once, not in every run
+  int64_t beside_bytes = 0;   // of those whose storage is read by something else too
   PeakMemory peak;
   AttentionCount attention;
   std::vector<AttentionLine> attention_lines;
@@ -73,6 +75,7 @@ struct GraphReport {
 struct Explained {
   const Module& fused;
   const std::vector<tile::Program>& programs;
+  const std::vector<PackedStorage>& packed;
   const AttentionReport& attention;
 };
 

@@ -79,6 +79,12 @@ std::string explanation_text(const GraphReport& report) {
   text += cat("memory: ", bytes_text(report.peak.bytes), " at the peak");
   if (!report.peak.region.empty()) text += " (in " + report.peak.region + ")";
   text += ", besides " + bytes_text(report.storage_bytes) + " of parameters and state\n";
+  if (report.packed_bytes > 0) {
+    text += "weights packed once: " + bytes_text(report.packed_bytes);
+    text += report.beside_bytes == 0 ? ", in the place of the parameters\n"
+                                     : ", " + bytes_text(report.beside_bytes) +
+                                           " of it beside parameters that are read otherwise too\n";
+  }
   for (size_t i = 0; i < report.peak.live.size() && i < kShownBuffers; ++i) {
     const LiveBuffer& buffer = report.peak.live[i];
     text += "  " + buffer.name + " " + bytes_text(buffer.bytes) + "\n";

@@ -72,9 +72,9 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   WEFT_TRY(TensorMap inputs, sample_inputs(module, graph, dims, options.seed));
   for (const auto& [name, tensor] : fixed) inputs[name] = tensor;
   WEFT_TRY(Compiled compiled, compile(module, options.request));
-  WEFT_TRY(GraphReport report,
-           explain_graph({compiled.module, compiled.programs, compiled.attention},
-                         compiled.executable.graphs[0], dims));
+  WEFT_TRY(GraphReport report, explain_graph({compiled.module, compiled.programs,
+                                              compiled.executable.packed, compiled.attention},
+                                             compiled.executable.graphs[0], dims));
   ContextOptions context;
   context.threads = options.threads;
   context.seed = options.seed;

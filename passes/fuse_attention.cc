@@ -53,10 +53,10 @@ bool has_bias(const Graph& graph, const Node& node) {
   return attention_extras(graph, node.op, node.operands).bias.has_value();
 }
 
-// What the region returns. Gradients of q, k and v come out of one walk: all of them are stored.
+// What the region returns: always `out`, and the gradients of q, k and v, which come out of one walk.
 bool is_result(const Graph& graph, const Wanted& wanted, Value value) {
   const Node& node = graph.node(value);
-  if (node.op == Op::attention) return wanted.reads.contains(value);
+  if (node.op == Op::attention) return value.result == 0 || wanted.reads.contains(value);
   return value.result < 3 || (wanted.reads.contains(value) && has_bias(graph, node));
 }
 

@@ -17,6 +17,9 @@ struct DeviceTraits {
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;
   int64_t programs_wanted = 8;  // of a launch, to keep the device busy
+  // How wide weights are laid out that no graph changes; 0: they are not (passes/pack_weights.h).
+  int64_t panel_bytes = 64;
+  int64_t least_packed_bytes = 16 << 10;  // smaller weights stay as they are
 };
 
 // A region's programs, to be launched in order, and what each of their buffers stands for.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/plan.h"
 
+#include "passes/pack_weights.h"
 #include "passes/plan_work.h"
 #include "passes/size_checks.h"
 
@@ -33,6 +34,7 @@ Result<Plan> make_plan(const Module& module, const DeviceTraits& device) {
   }
   plan.programs = programs.take();
   plan.blocks = std::move(context.blocks);
+  pack_weights(plan, module, device);
   return plan;
 }
 

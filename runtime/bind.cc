@@ -2,7 +2,6 @@
 #include "runtime/bind.h"
 
 #include <algorithm>
-#include <map>
 
 #include "ir/oracle/sizes.h"
 #include "ir/oracle/tensor.h"
@@ -26,14 +25,17 @@ class Binder {
   Result<BoundGraph> run(const DimBinding& given) {
     WEFT_TRY_STATUS(check_names(given));
     const LoadedExecutable& loaded = *bound_.loaded;
-    WEFT_TRY(bound_.dims, complete_dims(loaded.executable().dims, loaded.symbols(bound_.graph),
-                                        given, {}, "graph @" + plan_.graph));
+    WEFT_TRY(bound_.dims, complete_dims(loaded.executable().dims, facts().symbols, given, {},
+                                        "graph @" + plan_.graph));
     sizes_ = bound_.dims;
     WEFT_TRY_STATUS(check_sizes());
     WEFT_TRY(bound_.inputs, tensors(interface_.inputs, "input "));
     WEFT_TRY(bound_.outputs, tensors(interface_.outputs, "output "));
     WEFT_TRY_STATUS(bind_buffers());
     WEFT_TRY_STATUS(place_arena());
+    numbers_.resize(loaded.executable().kernels.size());
+    bound_.steps.reserve(facts().steps);
+    bound_.step_buffers.reserve(facts().places);
     for (uint32_t i = 0; i < plan_.steps.size(); ++i) {
       number_ = i;
       WEFT_TRY_STATUS(bind_step(plan_.steps[i]));
@@ -42,6 +44,8 @@ class Binder {
   }
 
  private:
+  const GraphFacts& facts() const { return bound_.loaded->facts(bound_.graph); }
+
   template <class... Parts>
   Error fail(const Parts&... parts) const {
     return error({}, "graph @", plan_.graph, ": ", parts...);
@@ -49,17 +53,7 @@ class Binder {
 
   // A size for a symbol that nothing in the executable has is a slip of the pen.
   Status check_names(const DimBinding& given) const {
-    const Executable& executable = bound_.loaded->executable();
-    std::set<std::string> known;
-    for (uint32_t i = 0; i < executable.graphs.size(); ++i) {
-      const std::set<std::string>& symbols = bound_.loaded->symbols(i);
-      known.insert(symbols.begin(), symbols.end());
-    }
-    for (const auto& [symbol, bounds] : executable.dims.bounds) known.insert(symbol);
-    for (const auto& [left, right] : executable.dims.equalities()) {
-      left.collect_symbols(known);
-      right.collect_symbols(known);
-    }
+    const std::set<std::string>& known = bound_.loaded->symbols();
     for (const auto& [symbol, size] : given) {
       if (known.contains(symbol)) continue;
       return fail("no dim is called ", symbol)
@@ -72,6 +66,7 @@ class Binder {
     return number(dim, what, sizes_);
   }
   Result<int64_t> number(const Dim& dim, const char* what, const DimBinding& sizes) const {
+    if (dim.is_constant()) return dim.constant();
     std::optional<int64_t> value = dim.evaluate(sizes);
     if (!value) return fail(what, " ", dim, " cannot be computed");
     return *value;
@@ -137,7 +132,10 @@ class Binder {
         WEFT_TRY(bound.index, tensor_behind(bound_.outputs, buffer, bound.bytes));
       } else if (buffer.kind == PlanBuffer::storage) {
         bound.index = bound_.loaded->storage_of(buffer.name);
-        WEFT_TRY_STATUS(bind_storage(buffer, bound.bytes));
+        WEFT_TRY_STATUS(bind_storage(buffer, bound, facts().storage_bytes[i]));
+      } else if (buffer.kind == PlanBuffer::packed) {
+        bound.index = bound_.loaded->packed_of(buffer.name);
+        WEFT_TRY_STATUS(bind_packed(bound.index, bound.bytes));
       }
       bound_.buffers.push_back(bound);
     }
@@ -153,27 +151,27 @@ class Binder {
     return fail("buffer ", buffer.name, " has ", bytes, " bytes, its tensor ", found->bytes);
   }
 
-  // The storage behind a buffer: one value, or the members of a block.
-  std::vector<std::string> members(const std::string& buffer_name) const {
-    for (const StorageBlock& block : bound_.loaded->executable().blocks) {
-      if (block.name == buffer_name) return block.members;
+  // `known` are the bytes of static storage behind it; -1: it is one of symbolic shape.
+  Status bind_storage(const PlanBuffer& buffer, const BoundBuffer& bound, int64_t known) {
+    if (known < 0) {
+      const Type& type = bound_.loaded->executable().storage[bound.index].type;
+      WEFT_TRY(std::vector<int64_t> shape,
+               concrete_shape(type, bound_.dims, {}, "@" + buffer.name));
+      known = element_count(shape) * byte_size(type.dtype);
+      bound_.storage.push_back({bound.index, std::move(shape)});
     }
-    return {buffer_name};
+    if (known == bound.bytes) return ok();
+    return fail("buffer @", buffer.name, " has ", bound.bytes, " bytes, its storage ", known);
   }
 
-  Status bind_storage(const PlanBuffer& buffer, int64_t bytes) {
-    int64_t behind = 0;
-    for (const std::string& member : members(buffer.name)) {
-      uint32_t index = bound_.loaded->storage_of(member);
-      const Type& type = bound_.loaded->executable().storage[index].type;
-      WEFT_TRY(std::vector<int64_t> shape, concrete_shape(type, bound_.dims, {}, "@" + member));
-      if (__builtin_add_overflow(behind, element_count(shape) * byte_size(type.dtype), &behind)) {
-        return fail("@", buffer.name, " has more bytes than can be counted");
-      }
-      if (seen_.insert(index).second) bound_.storage.push_back({index, std::move(shape)});
+  Status bind_packed(uint32_t index, int64_t bytes) {
+    const PackedStorage& copy = bound_.loaded->executable().packed[index];
+    if (bytes != copy.elements * byte_size(copy.dtype)) {
+      return fail("buffer ", copy.name, " has ", bytes, " bytes, the copy ", copy.elements,
+                  " elements");
     }
-    if (behind == bytes) return ok();
-    return fail("buffer @", buffer.name, " has ", bytes, " bytes, its storage ", behind);
+    bound_.packed.push_back(index);
+    return ok();
   }
 
   Status place_arena() {
@@ -211,12 +209,16 @@ class Binder {
       size = std::min(step.chunk, total - base);
       sizes_[step.symbol] = size;
       sizes_[base_symbol(step.symbol)] = base;
-      numbers_.clear();
+      forget_numbers();
       for (const Step& inner : step.body) WEFT_TRY_STATUS(bind_step(inner));
     }
     sizes_ = std::move(outside);
-    numbers_.clear();
+    forget_numbers();
     return ok();
+  }
+
+  void forget_numbers() {
+    for (std::vector<Numbers>& known : numbers_) known.clear();
   }
 
   // Appends the places of a step's buffers, each within its buffer.
@@ -251,7 +253,7 @@ class Binder {
   };
 
   // The layers of a model launch the same kernels with the same numbers: computed once.
-  Result<Numbers> numbers_of(const Step& launch) {
+  Result<const Numbers*> numbers_of(const Step& launch) {
     Symbols symbols;
     for (const auto& [symbol, meaning] : launch.symbols) {
       WEFT_TRY(const int64_t value, number(meaning, "size"));
@@ -259,16 +261,18 @@ class Binder {
     }
     std::vector<Numbers>& known = numbers_[launch.program];
     auto found = std::ranges::find(known, symbols, &Numbers::symbols);
-    if (found != known.end()) return *found;
+    if (found != known.end()) return &*found;
     WEFT_TRY(Numbers fresh, compute(launch, std::move(symbols)));
-    known.push_back(fresh);
-    return fresh;
+    known.push_back(std::move(fresh));
+    return &known.back();
   }
 
   Result<Numbers> compute(const Step& launch, Symbols symbols) {
     const Kernel& kernel = bound_.loaded->executable().kernels[launch.program];
-    DimBinding inside = sizes_;
-    for (const auto& [symbol, value] : symbols) inside[std::string(symbol)] = value;
+    DimBinding own;
+    if (!symbols.empty()) own = sizes_;
+    for (const auto& [symbol, value] : symbols) own[std::string(symbol)] = value;
+    const DimBinding& inside = symbols.empty() ? sizes_ : own;
     Numbers result{std::move(symbols), 0, static_cast<uint32_t>(bound_.args.size())};
     WEFT_TRY(result.programs, number(kernel.programs, "the size of a grid", inside));
     if (result.programs < 0) {
@@ -286,11 +290,11 @@ class Binder {
   }
 
   Status bind_launch(const Step& step) {
-    WEFT_TRY(const Numbers numbers, numbers_of(step));
-    if (numbers.programs == 0) return ok();  // nothing to compute
+    WEFT_TRY(const Numbers* numbers, numbers_of(step));
+    if (numbers->programs == 0) return ok();  // nothing to compute
     BoundStep bound = started(step);
-    bound.first_arg = numbers.first_arg;
-    bound.count = numbers.programs;
+    bound.first_arg = numbers->first_arg;
+    bound.count = numbers->programs;
     bound.function = bound_.loaded->function(step.program);
     WEFT_TRY_STATUS(bind_places(step));
     bound_.most_buffers = std::max(bound_.most_buffers, static_cast<uint32_t>(step.buffers.size()));
@@ -324,10 +328,9 @@ class Binder {
   const GraphPlan& plan_;
   const GraphInterface& interface_;
   BoundGraph bound_;
-  DimBinding sizes_;                                  // with those of the repeats around
-  std::map<uint32_t, std::vector<Numbers>> numbers_;  // by program, for these sizes
+  DimBinding sizes_;                           // with those of the repeats around
+  std::vector<std::vector<Numbers>> numbers_;  // by program, for these sizes
   uint32_t number_ = 0;
-  std::set<uint32_t> seen_;  // storage
 };
 
 }  // namespace

@@ -35,12 +35,12 @@ struct BoundStep {
 // One per buffer of the plan.
 struct BoundBuffer {
   PlanBuffer::Kind kind = PlanBuffer::arena;
-  uint32_t index = 0;  // of the input, output, storage or constant behind it
+  uint32_t index = 0;  // of the input, output, storage, copy or constant behind it
   int64_t offset = 0;  // in the arena
   int64_t bytes = 0;
 };
 
-// A parameter or state that the graph uses.
+// A parameter or state that the graph uses, of symbolic shape (GraphFacts has the others).
 struct BoundStorage {
   uint32_t index = 0;  // into Executable::storage
   std::vector<int64_t> shape;
@@ -54,6 +54,7 @@ struct BoundGraph {
   std::vector<BoundTensor> inputs;
   std::vector<BoundTensor> outputs;
   std::vector<BoundStorage> storage;
+  std::vector<uint32_t> packed;  // into Executable::packed, those that it reads
   std::vector<BoundBuffer> buffers;
   std::vector<BoundStep> steps;
   std::vector<BoundStep::Buffer> step_buffers;

@@ -43,13 +43,16 @@ Result<Context> Context::create(LoadedPtr loaded, ContextOptions options) {
     options.pool = std::make_shared<Pool>(threads);
   }
   WEFT_TRY(StorageValues storage, StorageValues::create(loaded, options.seed));
-  return Context(std::move(loaded), std::move(storage), std::move(options.pool),
+  WEFT_TRY(PackedValues packed, PackedValues::create(loaded));
+  return Context(std::move(loaded), std::move(storage), std::move(packed), std::move(options.pool),
                  options.poison || poison_asked());
 }
 
-Context::Context(LoadedPtr loaded, StorageValues storage, std::shared_ptr<Pool> pool, bool poison)
+Context::Context(LoadedPtr loaded, StorageValues storage, PackedValues packed,
+                 std::shared_ptr<Pool> pool, bool poison)
     : loaded_(std::move(loaded)),
       storage_(std::move(storage)),
+      packed_(std::move(packed)),
       pool_(std::move(pool)),
       poison_(poison),
       thread_(static_cast<size_t>(pool_->threads())) {
@@ -57,7 +60,12 @@ Context::Context(LoadedPtr loaded, StorageValues storage, std::shared_ptr<Pool> 
 }
 
 ContextReport Context::report() const {
-  return {storage_.bytes(), arena_.bytes(), bindings_, runs_, 0};
+  return {storage_.bytes(),
+          packed_.bytes() - storage_.bytes_away(),
+          arena_.bytes(),
+          bindings_,
+          runs_,
+          0};
 }
 
 Result<BoundPtr> Context::bind(std::string_view graph, const DimBinding& dims) {
@@ -83,25 +91,25 @@ void Context::remember(std::pair<uint32_t, DimBinding> key, BoundPtr bound) {
   ++bindings_;
 }
 
-Status Context::prepare(const BoundGraph& bound) {
-  for (const BoundStorage& used : bound.storage) {
-    if (storage_.ready(used.index, used.shape)) continue;
-    WEFT_TRY_STATUS(storage_.prepare(used.index, used.shape, *pool_));
-  }
-  return grow(bound);
-}
-
 // Memory for the largest binding serves all others.
 Status Context::grow(const BoundGraph& bound) {
   if (bound.arena_bytes > arena_.bytes()) {
     WEFT_TRY_STATUS(replace(arena_, bound.arena_bytes, "arena"));
   }
-  if (bound.scratch_bytes > kMaxScratchBytes) {
-    return error({}, "graph @", bound.name(), " asks for ", bound.scratch_bytes,
+  WEFT_TRY_STATUS(grow_scratch(bound.scratch_bytes, "graph @", bound.name()));
+  bases_.resize(std::max(bases_.size(), bound.buffers.size()));
+  addresses_.resize(std::max<size_t>(addresses_.size(), bound.most_buffers));
+  ranges_.reserve(bound.inputs.size() + bound.outputs.size());
+  return ok();
+}
+
+Status Context::grow_scratch(int64_t bytes, std::string_view what, std::string_view whose) {
+  if (bytes > kMaxScratchBytes) {
+    return error({}, what, whose, " asks for ", bytes,
                  " bytes of scratch memory for a thread; the limit is ", kMaxScratchBytes);
   }
   auto threads = static_cast<int64_t>(thread_.size());
-  int64_t each = aligned(bound.scratch_bytes);
+  int64_t each = aligned(bytes);
   // Panels of a product are walked in a thousand places at once: worth a huge page.
   if (each >= kHugePage / 8) each = (each + kHugePage - 1) / kHugePage * kHugePage;
   if (each * threads > scratch_.bytes()) {
@@ -111,9 +119,6 @@ Status Context::grow(const BoundGraph& bound) {
   for (int64_t i = 0; i < threads; ++i) {
     thread_[static_cast<size_t>(i)].env.scratch = scratch_.data() + i * each;
   }
-  bases_.resize(std::max(bases_.size(), bound.buffers.size()));
-  addresses_.resize(std::max<size_t>(addresses_.size(), bound.most_buffers));
-  ranges_.reserve(bound.inputs.size() + bound.outputs.size());
   return ok();
 }
 
@@ -142,6 +147,7 @@ void Context::resolve(const BoundGraph& bound, std::span<const ConstBytes> input
       case PlanBuffer::input: return const_cast<void*>(inputs[buffer.index].data);
       case PlanBuffer::output: return outputs[buffer.index].data;
       case PlanBuffer::storage: return storage_.data(buffer.index);
+      case PlanBuffer::packed: return packed_.data(buffer.index);
       case PlanBuffer::constant:
         return const_cast<std::byte*>(plan.buffers[buffer.index].data.data());
       case PlanBuffer::arena: return arena_.data() + buffer.offset;
@@ -172,7 +178,7 @@ Status Context::run_step(const BoundGraph& bound, const BoundStep& step) {
   }
   launch(bound, step);
   for (const Thread& thread : thread_) {
-    if (thread.failed.check != 0) return failure(bound, step);
+    if (thread.failed.check != 0) return failure(bound.kernel(step), step.step->region);
   }
   return ok();
 }
@@ -183,11 +189,13 @@ void Context::launch(const BoundGraph& bound, const BoundStep& step) {
     const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
     addresses_[i] = bases_[place.buffer] + place.offset;
   }
-  void* const* buffers = addresses_.data();
-  const int64_t* args = bound.args.data() + step.first_arg;
-  KernelFn function = step.function;
+  run_kernel(step.function, addresses_.data(), bound.args.data() + step.first_arg, step.count);
+}
+
+void Context::run_kernel(KernelFn function, void* const* buffers, const int64_t* args,
+                         int64_t programs) {
   ++launches_;
-  pool_->parallel(step.count, [&](int64_t begin, int64_t end, int number) {
+  pool_->parallel(programs, [&](int64_t begin, int64_t end, int number) {
     Thread& thread = thread_[static_cast<size_t>(number)];
     if (begin > thread.failed_at) return;
     thread.env.launch = launches_;
@@ -201,16 +209,15 @@ void Context::launch(const BoundGraph& bound, const BoundStep& step) {
 // The code stops at the first failure of the programs that it is called for, and no thread leaves
 // out what lies before the first one it knows: the lowest of these is the first failure of all,
 // however many threads there are.
-Status Context::failure(const BoundGraph& bound, const BoundStep& step) {
+Status Context::failure(const Kernel& kernel, const std::string& computes) {
   const KernelFailure first = std::ranges::min_element(thread_, {}, &Thread::failed_at)->failed;
   for (Thread& thread : thread_) {
     thread.failed_at = kNever;
     thread.failed = {};
   }
-  const Kernel& kernel = bound.kernel(step);
   auto check = static_cast<size_t>(first.check - 1);
   WEFT_CHECK(check < kernel.checks.size(), "kernel " + kernel.name + " knows its checks");
-  std::string region = step.step->region.empty() ? "" : " (" + step.step->region + ")";
+  std::string region = computes.empty() ? "" : " (" + computes + ")";
   return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ", first.value,
                " is not between 0 and ", first.limit - 1);
 }
@@ -248,18 +255,6 @@ void Context::poison_after(const BoundGraph& bound, uint32_t step) {
       continue;
     std::memset(bases_[i], kPoison, static_cast<size_t>(buffer.bytes));
   }
-}
-
-Status Context::set_storage(std::string_view name, std::span<const std::byte> bytes) {
-  return storage_.set(name, bytes);
-}
-
-Result<std::span<const std::byte>> Context::storage(std::string_view name) {
-  return storage_.get(name, *pool_);
-}
-
-Result<std::vector<int64_t>> Context::storage_shape(std::string_view name) const {
-  return storage_.shape(name);
 }
 
 }  // namespace weft

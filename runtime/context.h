@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/bind.h"
+#include "runtime/packed.h"
 #include "runtime/storage.h"
 
 namespace weft {
@@ -41,8 +42,9 @@ using BoundPtr = std::shared_ptr<const BoundGraph>;
 
 struct ContextReport {
   int64_t storage_bytes = 0;
-  int64_t arena_bytes = 0;  // for the largest binding so far
-  int64_t bindings = 0;     // different ones, so far
+  int64_t packed_bytes = 0;  // of copies in another order, less the storage that they replace
+  int64_t arena_bytes = 0;   // for the largest binding so far
+  int64_t bindings = 0;      // different ones, so far
   int64_t runs = 0;
   int64_t recompilations = 0;  // stays 0: there is no compiler here
 };
@@ -91,10 +93,12 @@ class Context {
     uint64_t used = 0;
   };
 
-  Context(LoadedPtr loaded, StorageValues storage, std::shared_ptr<Pool> pool, bool poison);
+  Context(LoadedPtr loaded, StorageValues storage, PackedValues packed, std::shared_ptr<Pool> pool,
+          bool poison);
   void remember(std::pair<uint32_t, DimBinding> key, BoundPtr bound);
   Status prepare(const BoundGraph& bound);
   Status grow(const BoundGraph& bound);
+  Status grow_scratch(int64_t bytes, std::string_view what, std::string_view whose);
   Status check_tensors(const BoundGraph& bound, std::span<const ConstBytes> inputs,
                        std::span<const MutableBytes> outputs);
   Status check_overlap(const BoundGraph& bound);
@@ -103,13 +107,16 @@ class Context {
   Status run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds);
   Status run_step(const BoundGraph& bound, const BoundStep& step);
   void launch(const BoundGraph& bound, const BoundStep& step);
+  void run_kernel(KernelFn function, void* const* buffers, const int64_t* args, int64_t programs);
+  Status launch_copy(const CopyLaunch& copy, const std::byte* from, std::byte* to);
   void copy(const BoundGraph& bound, const BoundStep& step);
-  Status failure(const BoundGraph& bound, const BoundStep& step);
+  Status failure(const Kernel& kernel, const std::string& computes);
   void poison_before(const BoundGraph& bound);
   void poison_after(const BoundGraph& bound, uint32_t step);
 
   LoadedPtr loaded_;
   StorageValues storage_;
+  PackedValues packed_;
   std::shared_ptr<Pool> pool_;
   bool poison_ = false;
   std::map<std::pair<uint32_t, DimBinding>, Known> known_;

@@ -44,6 +44,7 @@ struct Executable {
   std::vector<std::byte> code;  // position-independent: loaded anywhere, then jumped into
   std::vector<Kernel> kernels;
   std::vector<StorageBlock> blocks;
+  std::vector<PackedStorage> packed;
   std::vector<GraphPlan> graphs;
 };
 

@@ -1,5 +1,6 @@
 // What must hold in an executable, whoever made it.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -19,6 +20,7 @@ class Checker {
   Status run() {
     WEFT_TRY_STATUS(check_storage());
     WEFT_TRY_STATUS(check_blocks());
+    WEFT_TRY_STATUS(check_packed());
     if (executable_.interfaces.size() != executable_.graphs.size()) {
       return fail(executable_.interfaces.size(), " interfaces for ", executable_.graphs.size(),
                   " graphs");
@@ -73,6 +75,48 @@ class Checker {
     return ok();
   }
 
+  // The kernels that make copies know their sizes; each copies from one buffer to another.
+  Status check_copier(const PackedStorage& copy, uint32_t program) const {
+    if (program >= executable_.kernels.size()) {
+      return fail("copy ", copy.name, " is made by kernel ", program, " of ",
+                  executable_.kernels.size());
+    }
+    const Kernel& kernel = executable_.kernels[program];
+    auto known = [](const Dim& dim) { return dim.is_constant() && dim.constant() >= 0; };
+    auto constant = [](const Dim& dim) { return dim.is_constant(); };
+    if (kernel.buffers == 2 && known(kernel.programs) && known(kernel.scratch_bytes) &&
+        std::ranges::all_of(kernel.args, constant)) {
+      return ok();
+    }
+    return fail("copy ", copy.name, " is made by kernel ", kernel.name, ", which makes no copies");
+  }
+
+  Status check_packed() {
+    std::set<std::string> taken;
+    for (const StorageBlock& block : executable_.blocks) {
+      taken.insert(block.name);
+      taken.insert(block.members.begin(), block.members.end());
+    }
+    for (const PackedStorage& copy : executable_.packed) {
+      auto source = std::ranges::find(executable_.storage, copy.storage, &Storage::name);
+      if (source == executable_.storage.end() || taken.contains(copy.storage)) {
+        return fail("copy ", copy.name, " is one of @", copy.storage, ", which cannot be copied");
+      }
+      const Dim size = element_count(source->type.shape);
+      if (!size.is_constant() || source->type.dtype != copy.dtype || copy.offset < 0 ||
+          copy.offset > size.constant() || copy.elements < 0 ||
+          copy.elements > INT64_MAX / byte_size(copy.dtype)) {
+        return fail("copy ", copy.name, " of ", copy.elements, " elements is one of @",
+                    copy.storage, ", which is ", source->type);
+      }
+      WEFT_TRY_STATUS(check_copier(copy, copy.program));
+      if (copy.back) WEFT_TRY_STATUS(check_copier(copy, *copy.back));
+      if (copy.back) replaced_.insert(copy.storage);
+      if (!packed_.emplace(copy.name, &copy).second) return fail("there are two ", copy.name);
+    }
+    return ok();
+  }
+
   static const TensorSlot* find(const std::vector<TensorSlot>& slots, const std::string& name) {
     for (const TensorSlot& slot : slots) {
       if (slot.name == name) return &slot;
@@ -117,7 +161,12 @@ class Checker {
       const TensorSlot* slot = find(slots, buffer.name);
       return slot == nullptr ? std::nullopt : std::optional(slot->type.dtype);
     }
+    if (buffer.kind == PlanBuffer::packed) {
+      auto copy = packed_.find(buffer.name);
+      return copy == packed_.end() ? std::nullopt : std::optional(copy->second->dtype);
+    }
     if (buffer.kind != PlanBuffer::storage) return buffer.dtype;
+    if (replaced_.contains(buffer.name)) return std::nullopt;
     auto found = storage_.find(buffer.name);
     return found == storage_.end() ? std::nullopt : std::optional(found->second);
   }
@@ -181,14 +230,17 @@ class Checker {
     if (step.buffers.size() != 2) return fail("a copy has ", step.buffers.size(), " buffers");
     const PlanBuffer& from = plan.buffers[step.buffers[0].buffer];
     const PlanBuffer& to = plan.buffers[step.buffers[1].buffer];
-    bool writable = to.kind != PlanBuffer::input && to.kind != PlanBuffer::constant;
+    bool writable = to.kind != PlanBuffer::input && to.kind != PlanBuffer::constant &&
+                    to.kind != PlanBuffer::packed;
     if (writable && from.dtype == to.dtype) return ok();
     return fail("@", plan.graph, ": a copy from ", from.name, " to ", to.name);
   }
 
   const Executable& executable_;
   const Loc& loc_;
-  std::map<std::string, DType> storage_;  // of storage and blocks
+  std::map<std::string, DType> storage_;                // of storage and blocks
+  std::map<std::string, const PackedStorage*> packed_;  // by name
+  std::set<std::string> replaced_;                      // storage that only copies are read of
 };
 
 }  // namespace

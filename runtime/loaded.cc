@@ -58,6 +58,14 @@ Symbols symbols_of_graph(const Executable& executable, size_t graph) {
   return symbols;
 }
 
+void count(const std::vector<Step>& steps, GraphFacts& facts) {
+  for (const Step& step : steps) {
+    ++facts.steps;
+    facts.places += step.buffers.size();
+    count(step.body, facts);
+  }
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
@@ -67,15 +75,58 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 LoadedExecutable::LoadedExecutable(Executable executable) : executable_(std::move(executable)) {
-  for (size_t i = 0; i < executable_.graphs.size(); ++i) {
-    symbols_.push_back(symbols_of_graph(executable_, i));
-  }
   for (const Storage& storage : executable_.storage) {
     storage_.emplace(storage.name, static_cast<uint32_t>(storage_.size()));
   }
   for (const StorageBlock& block : executable_.blocks) {
     storage_.emplace(block.name, storage_.at(block.members[0]));
   }
+  for (const PackedStorage& copy : executable_.packed) {
+    packed_.emplace(copy.name, static_cast<uint32_t>(packed_.size()));
+  }
+  for (size_t i = 0; i < executable_.graphs.size(); ++i) {
+    GraphFacts facts;
+    facts.symbols = symbols_of_graph(executable_, i);
+    count(executable_.graphs[i].steps, facts);
+    find_storage(facts, executable_.graphs[i]);
+    symbols_.insert(facts.symbols.begin(), facts.symbols.end());
+    facts_.push_back(std::move(facts));
+  }
+  for (const auto& [symbol, bounds] : executable_.dims.bounds) symbols_.insert(symbol);
+  for (const auto& [left, right] : executable_.dims.equalities()) {
+    left.collect_symbols(symbols_);
+    right.collect_symbols(symbols_);
+  }
+}
+
+void LoadedExecutable::find_storage(GraphFacts& facts, const GraphPlan& plan) const {
+  std::map<std::string, const StorageBlock*> blocks;
+  for (const StorageBlock& block : executable_.blocks) blocks.emplace(block.name, &block);
+  std::set<uint32_t> fixed;
+  auto add = [&](const std::string& name) -> int64_t {
+    const uint32_t index = storage_of(name);
+    const Type& type = executable_.storage[index].type;
+    const std::optional<int64_t> elements = element_count(type.shape).evaluate({});
+    int64_t bytes = 0;
+    if (!elements || __builtin_mul_overflow(*elements, byte_size(type.dtype), &bytes)) return -1;
+    fixed.insert(index);
+    return bytes;
+  };
+  for (const PlanBuffer& buffer : plan.buffers) {
+    int64_t bytes = -1;
+    if (buffer.kind == PlanBuffer::packed) {
+      add(executable_.packed[packed_of(buffer.name)].storage);
+    } else if (buffer.kind == PlanBuffer::storage && blocks.contains(buffer.name)) {
+      bytes = 0;
+      for (const std::string& member : blocks.at(buffer.name)->members) {
+        if (__builtin_add_overflow(bytes, add(member), &bytes)) bytes = -1;
+      }
+    } else if (buffer.kind == PlanBuffer::storage) {
+      bytes = add(buffer.name);
+    }
+    facts.storage_bytes.push_back(bytes);
+  }
+  facts.fixed_storage.assign(fixed.begin(), fixed.end());
 }
 
 Result<LoadedPtr> LoadedExecutable::load(Executable executable, Loc loc) {
@@ -133,6 +184,12 @@ Result<uint32_t> LoadedExecutable::find_graph(std::string_view name) const {
 uint32_t LoadedExecutable::storage_of(const std::string& buffer_name) const {
   auto found = storage_.find(buffer_name);
   WEFT_CHECK(found != storage_.end(), "check_executable looked it up");
+  return found->second;
+}
+
+uint32_t LoadedExecutable::packed_of(const std::string& name) const {
+  auto found = packed_.find(name);
+  WEFT_CHECK(found != packed_.end(), "check_executable looked it up");
   return found->second;
 }
 

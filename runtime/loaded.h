@@ -21,6 +21,15 @@ namespace weft {
 // storage, lifetimes. What its code does is not known. `loc` is the file, if it came from one.
 Status check_executable(const Executable& executable, const Loc& loc);
 
+// What sizes do not change about a graph.
+struct GraphFacts {
+  std::set<std::string> symbols;        // the symbolic dims that it needs sizes for
+  std::vector<uint32_t> fixed_storage;  // that it uses, of static shape: into Executable::storage
+  std::vector<int64_t> storage_bytes;   // per buffer: of the static storage behind it; else -1
+  size_t steps = 0;                     // of the plan, with those in repeats
+  size_t places = 0;                    // of their buffers
+};
+
 // Immutable.
 class LoadedExecutable {
  public:
@@ -35,20 +44,27 @@ class LoadedExecutable {
 
   // The number of a graph, by its name with or without the @. Without a name: the only graph.
   Result<uint32_t> find_graph(std::string_view name) const;
-  // The symbolic dims that a graph needs sizes for.
-  const std::set<std::string>& symbols(uint32_t graph) const { return symbols_[graph]; }
+  const GraphFacts& facts(uint32_t graph) const { return facts_[graph]; }
+  // Everything that may be given a size: what graphs need, and what is known or asserted.
+  const std::set<std::string>& symbols() const { return symbols_; }
   // The storage whose place a storage buffer has: its own, or that of a block's first member.
   uint32_t storage_of(const std::string& buffer_name) const;
+  // The number of a copy, by its name in Executable::packed.
+  uint32_t packed_of(const std::string& name) const;
   std::optional<uint32_t> find_storage(std::string_view name) const;  // with or without the @
 
  private:
   explicit LoadedExecutable(Executable executable);
+  // Fills in what a graph uses of storage.
+  void find_storage(GraphFacts& facts, const GraphPlan& plan) const;
 
   Executable executable_;
   std::optional<LoadedCode> code_;
   std::vector<KernelFn> functions_;
-  std::vector<std::set<std::string>> symbols_;            // per graph
+  std::vector<GraphFacts> facts_;  // per graph
+  std::set<std::string> symbols_;
   std::map<std::string, uint32_t, std::less<>> storage_;  // storage and blocks, by name
+  std::map<std::string, uint32_t> packed_;
 };
 
 // Contexts share one. shared_ptr: it lives as long as the last of them.

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -37,8 +34,9 @@ class Placer {
     placed_.reserve(lifetimes.size());
   }
 
-  ArenaLayout run(std::span<const uint32_t> order) {
-    for (uint32_t index : order) place(index);
+  template <class Order>
+  ArenaLayout run(const Order& order) {
+    for (const auto& item : order) place(item.index);
     return std::move(layout_);
   }
 
@@ -46,7 +44,7 @@ class Placer {
   struct Placed {
     int64_t begin;
     int64_t end;
-    uint32_t index;
+    Lifetime lifetime;
   };
 
   void place(uint32_t index) {
@@ -55,11 +53,11 @@ class Placer {
     if (size == 0) return;
     int64_t offset = 0;
     for (const Placed& other : placed_) {  // sorted by begin
-      if (!alive_together(lifetime, lifetimes_[other.index])) continue;
+      if (!alive_together(lifetime, other.lifetime)) continue;
       if (other.begin - offset >= size) break;
       offset = std::max(offset, other.end);
     }
-    Placed entry{offset, offset + size, index};
+    Placed entry{offset, offset + size, lifetime};
     auto after = std::ranges::upper_bound(placed_, entry.begin, {}, &Placed::begin);
     placed_.insert(after, entry);
     layout_.offsets[index] = offset;
@@ -71,17 +69,37 @@ class Placer {
   std::vector<Placed> placed_;
 };
 
-int64_t steps_of(const Lifetime& lifetime) { return int64_t{lifetime.last} - lifetime.first + 1; }
-
 // None is best for all: long-lived buffers first leaves the rest one smooth ground, large ones
-// first fills the gaps with small ones.
-using Before = bool (*)(const Lifetime& a, const Lifetime& b);
-constexpr Before kOrders[] = {
-    [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; },
-    [](const Lifetime& a, const Lifetime& b) { return steps_of(a) > steps_of(b); },
-    [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; },
-    [](const Lifetime& a, const Lifetime& b) { return a.last > b.last; },
+// first fills the gaps with small ones. The buffer with the least number comes first.
+using Rank = int64_t (*)(const Lifetime& lifetime);
+constexpr Rank kOrders[] = {
+    [](const Lifetime& a) { return -a.bytes; },
+    [](const Lifetime& a) { return int64_t{a.first} - int64_t{a.last}; },
+    [](const Lifetime& a) { return int64_t{a.first}; },
+    [](const Lifetime& a) { return -int64_t{a.last}; },
 };
+
+struct Ranked {
+  int64_t rank;
+  int64_t bytes;
+  uint32_t first;
+  uint32_t index;
+};
+
+std::vector<Ranked> ordered(std::span<const Lifetime> lifetimes, Rank rank) {
+  std::vector<Ranked> order;
+  order.reserve(lifetimes.size());
+  for (const Lifetime& lifetime : lifetimes) {
+    const auto index = static_cast<uint32_t>(order.size());
+    order.push_back({rank(lifetime), lifetime.bytes, lifetime.first, index});
+  }
+  std::ranges::sort(order, [](const Ranked& a, const Ranked& b) {
+    if (a.rank != b.rank) return a.rank < b.rank;
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return a.first != b.first ? a.first < b.first : a.index < b.index;
+  });
+  return order;
+}
 
 Status check_sum(std::span<const Lifetime> lifetimes) {
   int64_t sum = 0;
@@ -152,12 +170,22 @@ Memory::~Memory() {
   if (data_ != nullptr) ::munmap(data_, static_cast<size_t>(bytes_));
 }
 
+void Memory::give_back(std::byte* data, int64_t bytes) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const auto end =
+      (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes)) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 int64_t least_bytes(std::span<const Lifetime> lifetimes) {
-  std::map<uint64_t, int64_t> changes;  // by step
+  std::vector<std::pair<uint64_t, int64_t>> changes;  // by step; what dies makes room first
+  changes.reserve(2 * lifetimes.size());
   for (const Lifetime& lifetime : lifetimes) {
-    changes[lifetime.first] += aligned(lifetime.bytes);
-    changes[uint64_t{lifetime.last} + 1] -= aligned(lifetime.bytes);
+    changes.emplace_back(lifetime.first, aligned(lifetime.bytes));
+    changes.emplace_back(uint64_t{lifetime.last} + 1, -aligned(lifetime.bytes));
   }
+  std::ranges::sort(changes);
   int64_t alive = 0;
   int64_t most = 0;
   for (const auto& [step, change] : changes) {
@@ -172,16 +200,8 @@ Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes) {
   int64_t least = least_bytes(lifetimes);
   ArenaLayout best;
   bool found = false;
-  for (Before before : kOrders) {
-    std::vector<uint32_t> order(lifetimes.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-      const Lifetime& x = lifetimes[a];
-      const Lifetime& y = lifetimes[b];
-      if (before(x, y) || before(y, x)) return before(x, y);
-      return std::tuple(-x.bytes, x.first, a) < std::tuple(-y.bytes, y.first, b);
-    });
-    ArenaLayout layout = Placer(lifetimes).run(order);
+  for (Rank rank : kOrders) {
+    ArenaLayout layout = Placer(lifetimes).run(ordered(lifetimes, rank));
     if (!found || layout.bytes < best.bytes) best = std::move(layout);
     found = true;
     if (best.bytes == least || lifetimes.size() > kFewBuffers) break;

@@ -29,6 +29,10 @@ class Memory {
   Memory& operator=(Memory&& other) noexcept;
   ~Memory();
 
+  // The whole pages among these bytes of a memory go back to the system; they are zeros when they
+  // are next touched, and what was in them is lost.
+  static void give_back(std::byte* data, int64_t bytes);
+
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 

@@ -17,7 +17,9 @@ constexpr uint32_t kNumberStep = 1u << 16;
 static_assert(kMaxThreads < static_cast<int>(kOpen));
 
 constexpr int64_t kSpinNanoseconds = 50'000;
-constexpr int64_t kPiecesPerThread = 8;
+// A thread takes this part of what is left, so that pieces become small towards the end and no
+// thread waits long for another's last one.
+constexpr int64_t kLeftPerPiece = 8;
 
 thread_local bool inside_parallel = false;
 
@@ -90,7 +92,6 @@ void Pool::run(int64_t count, Call call, void* context) {
     std::lock_guard lock(turn_);
     call_ = call;
     context_ = context;
-    piece_ = std::max<int64_t>(1, count / (threads() * kPiecesPerThread));
     for (int64_t i = 0; i < threads(); ++i) {
       Part& part = parts_[static_cast<size_t>(i)];
       part.next.store(share(count, i), std::memory_order_relaxed);
@@ -115,10 +116,13 @@ int64_t Pool::share(int64_t count, int64_t thread) const {
 void Pool::work(int thread) {
   for (int i = 0; i < threads(); ++i) {
     Part& part = parts_[static_cast<size_t>((thread + i) % threads())];
-    for (;;) {
-      const int64_t begin = part.next.fetch_add(piece_, std::memory_order_relaxed);
-      if (begin >= part.end) break;
-      call_(context_, begin, std::min(begin + piece_, part.end), thread);
+    int64_t begin = part.next.load(std::memory_order_relaxed);
+    while (begin < part.end) {
+      const int64_t end = begin + std::max<int64_t>(1, (part.end - begin) / kLeftPerPiece);
+      // On failure `begin` is what another thread left.
+      if (!part.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      call_(context_, begin, end, thread);
+      begin = part.next.load(std::memory_order_relaxed);
     }
   }
 }

@@ -62,7 +62,6 @@ class Pool {
   // A job is described by these; written while no job is open.
   Call call_ = nullptr;
   void* context_ = nullptr;
-  int64_t piece_ = 1;
   std::vector<Part> parts_;                     // one per thread
   alignas(64) std::atomic<uint32_t> state_{0};  // see pool.cc
   std::atomic<bool> stop_{false};

@@ -75,7 +75,7 @@ Status StorageValues::prepare(uint32_t index, const std::vector<int64_t>& shape,
   if (!value.sized) {
     int64_t bytes = byte_count(storage.type.dtype, shape);
     WEFT_TRY(Memory memory, Memory::allocate(bytes, "@" + storage.name));
-    value = {shape, memory.data(), bytes, true, false, true};
+    value = {.shape = shape, .data = memory.data(), .bytes = bytes, .sized = true};
     bytes_ += bytes;
     memory_.push_back(std::move(memory));
   } else if (value.shape != shape) {
@@ -91,6 +91,7 @@ void StorageValues::fill(uint32_t index, Pool& pool) {
   const Storage& storage = loaded_->executable().storage[index];
   Value& value = values_[index];
   value.filled = true;
+  value.version = ++versions_;
   if (storage.init.kind == Init::zeros && value.zero) return;
   value.zero = false;
   int64_t elements = element_count(value.shape);
@@ -133,12 +134,29 @@ Status StorageValues::set(std::string_view name, std::span<const std::byte> byte
   }
   if (!bytes.empty()) std::memcpy(value.data, bytes.data(), bytes.size());
   value.filled = true;
+  value.away = false;
+  value.version = ++versions_;
   return ok();
+}
+
+void StorageValues::give_back(uint32_t index) {
+  Value& value = values_[index];
+  value.away = true;
+  Memory::give_back(value.data, value.bytes);
+}
+
+void StorageValues::come_back(uint32_t index) { values_[index].away = false; }
+
+int64_t StorageValues::bytes_away() const {
+  int64_t bytes = 0;
+  for (const Value& value : values_) bytes += value.away ? value.bytes : 0;
+  return bytes;
 }
 
 Result<std::span<const std::byte>> StorageValues::get(std::string_view name, Pool& pool) {
   WEFT_TRY(uint32_t index, find(name));
   if (!values_[index].filled) fill(index, pool);
+  WEFT_CHECK(!values_[index].away, "storage is brought back before it is read");
   return std::span<const std::byte>(values_[index].data, static_cast<size_t>(values_[index].bytes));
 }
 
@@ -152,6 +170,7 @@ void StorageValues::reset(uint64_t seed) {
   for (Value& value : values_) {
     value.filled = false;
     value.zero = false;
+    value.away = false;
   }
 }
 

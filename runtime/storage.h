@@ -22,17 +22,29 @@ class StorageValues {
   int64_t bytes() const { return bytes_; }  // of all that have memory
 
   std::byte* data(uint32_t index) const { return values_[index].data; }
+  bool filled(uint32_t index) const { return values_[index].filled; }
+  // Its initial value; for storage of known size that has no value.
+  void fill(uint32_t index, Pool& pool);
   // Whether it has a value, of this shape.
   bool ready(uint32_t index, const std::vector<int64_t>& shape) const {
     return values_[index].filled && values_[index].shape == shape;
   }
+  // Another number for every value that it gets by `prepare`, `set` or `reset`; 0 before the first.
+  uint64_t version(uint32_t index) const { return values_[index].version; }
+  // The system may have the memory of a value that is kept elsewhere, until `come_back`.
+  void give_back(uint32_t index);
+  bool is_away(uint32_t index) const { return values_[index].away; }
+  void come_back(uint32_t index);
+  int64_t bytes_away() const;
+
   // Gives storage its memory and its initial value, unless it has them. Where the shape depends on
   // symbolic dims, the first one stays; another is an error.
   Status prepare(uint32_t index, const std::vector<int64_t>& shape, Pool& pool);
 
   Status set(std::string_view name, std::span<const std::byte> bytes);
-  // The memory itself, valid as long as this; it changes as graphs run.
+  // The memory itself, which must not be away; it changes as graphs run and as values are set.
   Result<std::span<const std::byte>> get(std::string_view name, Pool& pool);
+  Result<uint32_t> find(std::string_view name) const;  // of known size
   Result<std::vector<int64_t>> shape(std::string_view name) const;
   // Every value begins anew.
   void reset(uint64_t seed);
@@ -45,14 +57,15 @@ class StorageValues {
     bool sized = false;   // shape, data and bytes are known
     bool filled = false;  // has its value
     bool zero = true;     // the memory is as the system gave it
+    bool away = false;    // the value is not in the memory
+    uint64_t version = 0;
   };
 
-  Result<uint32_t> find(std::string_view name) const;  // of known size
   Status lay_out_known();
-  void fill(uint32_t index, Pool& pool);
 
   LoadedPtr loaded_;
   uint64_t seed_ = 0;
+  uint64_t versions_ = 0;  // given so far
   int64_t bytes_ = 0;
   std::vector<Value> values_;
   std::vector<Memory> memory_;  // the first holds all of known size

@@ -23,6 +23,8 @@ nlohmann::json graph_json(const GraphReport& report) {
           {"flops", report.flops},
           {"peak_bytes", report.peak.bytes},
           {"storage_bytes", report.storage_bytes},
+          {"packed_bytes", report.packed_bytes},
+          {"packed_beside_bytes", report.beside_bytes},
           {"attention", attention_json(report.attention)}};
 }
 

@@ -130,6 +130,33 @@ void KernelEmitter::shape_product(Product& product) {
   if (product.m != tile::kNone && axes_[product.m].extent) {
     product.rows = static_cast<int>(std::min<int64_t>(product.rows, *axes_[product.m].extent));
   }
+  product.laid_out = panel_columns(product);
+}
+
+// The columns of the panels that rhs lies in, if it is a load %w[n / C, k, mod(n, C)] and the
+// micro-tile reads whole vectors of one panel; else 0.
+int64_t KernelEmitter::panel_columns(const Product& product) const {
+  using Term = tile::Index::Term;
+  const Value& value = program_.values[product.rhs];
+  if (value.kind != Value::load || value.where != tile::kNone || options_.bounds_checks) return 0;
+  const std::vector<tile::Index>& at = value.ref.at;
+  if (value.dtype != product.memory || slots_.contains(product.rhs) || at.size() != 3) return 0;
+  const tile::Index n = tile::axis_index(product.n);
+  auto divided = [&](const tile::Index& index, Term::Kind kind) -> int64_t {
+    if (index.terms.size() != 1 || !index.offset.is_constant(0)) return 0;
+    const Term& term = index.terms[0];
+    const bool is = term.kind == kind && term.scale.is_constant(1) && term.inner[0] == n;
+    return is && term.divisor.is_constant() ? term.divisor.constant() : 0;
+  };
+  const int64_t columns = divided(at[0], Term::floor_div);
+  if (columns == 0 || divided(at[2], Term::mod) != columns) return 0;
+  const std::vector<Dim> packed = {program_.axes[product.k].dim * Dim(columns), columns, 1};
+  if (at[1] != tile::axis_index(product.k)) return 0;
+  if (program_.buffers[value.ref.buffer].strides != packed) return 0;
+  const std::optional<int64_t> extent = axes_[product.n].extent;
+  const bool whole = !program_.size_of(program_.axes[product.n].extent).has_value();
+  const bool begins = whole || (extent && *extent % product.columns() == 0);
+  return begins && columns % product.columns() == 0 ? columns : 0;
 }
 
 // Rows of a micro-tile for a product of few: those that leave the fewest unused, among the numbers
@@ -175,7 +202,7 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt) {
   if (product.inner) {
     multiply_inner(product);
   } else {
-    pack_rhs(product, depth);
+    if (product.laid_out == 0) pack_rhs(product, depth);
     pack_lhs(product, depth);
     multiply(product);
   }

@@ -77,6 +77,11 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
 // The columns of rhs: where they are when k is `begin`, and the distance to the next k.
 KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::Value* first,
                                                  llvm::Value* begin) {
+  if (product.laid_out > 0) {
+    llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
+    llvm::Value* at = laid_out_at(product, first, begin);
+    return {{element_address(buffer, at, product.memory)}, i64(product.laid_out)};
+  }
   llvm::Value* step = i64(product.columns());
   llvm::Value* start =
       ir_.CreateAdd(ir_.CreateMul(first, product.depth), ir_.CreateMul(begin, step));
@@ -89,6 +94,56 @@ KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::V
   llvm::Value* address = plain_address(product, product.rhs, product.n, column, begin);
   return {{ir_.CreateSelect(here, address, panel)},
           ir_.CreateSelect(here, dim(step_along(product.rhs, product.k)), step)};
+}
+
+// Of rhs in panels of its own: the place of column `first` of the tile where k is `begin`.
+llvm::Value* KernelEmitter::laid_out_at(const Product& product, llvm::Value* first,
+                                        llvm::Value* begin) {
+  llvm::Value* columns = i64(product.laid_out);
+  llvm::Value* column = ir_.CreateAdd(axes_[product.n].base, first);
+  llvm::Value* within = ir_.CreateURem(column, columns);
+  llvm::Value* depth = dim(program_.axes[product.k].dim);
+  llvm::Value* panel = ir_.CreateMul(ir_.CreateSub(column, within), depth);
+  llvm::Value* row = ir_.CreateMul(ir_.CreateAdd(product.k_base, begin), columns);
+  return ir_.CreateAdd(ir_.CreateAdd(panel, row), within);
+}
+
+// While a panel in memory is multiplied, the one that comes next moves nearer: the micro-kernel
+// reads faster than memory gives. Each micro-tile asks for its share of it, but for no more than
+// caches wait for at once.
+llvm::Value* KernelEmitter::panel_share(const Product& product) {
+  constexpr int64_t kMost = 32;
+  if (product.laid_out == 0 || product.m == tile::kNone) return nullptr;
+  llvm::Value* size = ir_.CreateAdd(axes_[product.m].size, i64(product.rows - 1));
+  llvm::Value* tiles = ir_.CreateUDiv(size, i64(product.rows));
+  tiles = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, tiles, i64(1));
+  llvm::Value* all = ir_.CreateAdd(tiles, i64(product.k_block - 1));
+  return min64(ir_.CreateUDiv(all, tiles), i64(kMost));
+}
+
+void KernelEmitter::prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
+                                   llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
+  if (share == nullptr) return;
+  // The panel to the right; after the last one the first, further along k; in the end that of the
+  // next program.
+  llvm::Value* right = ir_.CreateAdd(column, i64(product.columns()));
+  llvm::Value* last = ir_.CreateICmpSGE(right, axes_[product.n].size);
+  llvm::Value* done = ir_.CreateAnd(last, ir_.CreateICmpSGE(end, product.depth));
+  llvm::Value* next = ir_.CreateSelect(ir_.CreateICmpEQ(last, done), right, i64(0));
+  llvm::Value* from = ir_.CreateSelect(done, i64(0), ir_.CreateSelect(last, end, begin));
+  llvm::Value* number = ir_.CreateUDiv(row, i64(product.rows));
+  from = ir_.CreateAdd(from, ir_.CreateMul(number, share));
+  llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
+  // Not in bounds: at the end nothing follows, which a prefetch does not mind.
+  llvm::Value* start =
+      ir_.CreateGEP(memory_type(product.memory), buffer, laid_out_at(product, next, from));
+  const int64_t line = 64 / byte_size(product.memory);
+  loop(i64(0), share, i64(1), "prefetch", [&](llvm::Value* k) {
+    for (int64_t at = 0; at < product.columns(); at += line) {
+      llvm::Value* there = ir_.CreateAdd(ir_.CreateMul(k, i64(product.laid_out)), i64(at));
+      prefetch(ir_.CreateGEP(memory_type(product.memory), start, there), /*nearest=*/false);
+    }
+  });
 }
 
 llvm::Value* KernelEmitter::sum_address(const Product& product, llvm::Value* row,
@@ -147,11 +202,13 @@ void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
 void KernelEmitter::multiply(const Product& product) {
   llvm::Type* vector = with_lanes(product.type, product.lanes);
   const llvm::Align align = alignment(product.memory);
+  llvm::Value* share = panel_share(product);
   for_each_micro_tile(
       product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
         const Streams rows = lhs_streams(product, row, begin);
         const Streams columns = rhs_stream(product, column, begin);
         prefetch_near(product, row, column, begin, end);
+        prefetch_panel(product, share, row, column, begin, end);
         std::vector<llvm::AllocaInst*> sums;
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {

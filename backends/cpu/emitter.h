@@ -242,6 +242,7 @@ class KernelEmitter {
   bool is_plain_load(ValueId id) const;
   Dim step_along(ValueId id, AxisId axis) const;
   void shape_product(Product& product);
+  int64_t panel_columns(const Product& product) const;
   static int rows_for(int few, int full);
   void make_sums(Product& product, const tile::Stmt& stmt);
   static Dim round_up(const Dim& value, int64_t to);
@@ -339,6 +340,10 @@ class KernelEmitter {
   llvm::Value* clamped(AxisId axis, llvm::Value* local);
   Streams lhs_streams(const Product& product, llvm::Value* first, llvm::Value* begin);
   Streams rhs_stream(const Product& product, llvm::Value* first, llvm::Value* begin);
+  llvm::Value* laid_out_at(const Product& product, llvm::Value* first, llvm::Value* begin);
+  llvm::Value* panel_share(const Product& product);
+  void prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
+                      llvm::Value* column, llvm::Value* begin, llvm::Value* end);
   llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
                            llvm::Value* b);

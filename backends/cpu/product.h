@@ -34,7 +34,9 @@ struct KernelEmitter::Product {
   int64_t k_block = 1;  // of k at a time: what it reads stays in the cache near the core
 
   // rhs is copied to panels, [n / columns()][k][columns()], unless it can be read in place and
-  // there are too few rows to pay for the copy; what is left at the end is always copied.
+  // there are too few rows to pay for the copy; what is left at the end is always copied. If it
+  // lies in panels of `laid_out` columns already, none of this: 0 means that it does not.
+  int64_t laid_out = 0;
   llvm::Value* panels = nullptr;
   std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
   llvm::Value* in_place = nullptr;        // a bool; null: never

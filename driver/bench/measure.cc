@@ -53,6 +53,7 @@ Status time_calls(Executor& executor, PreparedRun& prepared, const BenchRequest&
   double grown = std::max(0.0, status_bytes("VmHWM") - before);
   const BoundGraph& bound = *prepared.bound;
   double held = static_cast<double>(bound.arena_bytes) +
+                static_cast<double>(executor.context().report().packed_bytes) +
                 static_cast<double>(bound.scratch_bytes) * result.threads;
   for (const BoundTensor& output : bound.outputs) held += static_cast<double>(output.bytes);
   result.extra_mb = (held + grown) / 1048576;

@@ -27,8 +27,9 @@ struct SubwordOptions {
   TokenizerKind kind = TokenizerKind::bpe;
   int64_t vocab = 0;   // at most
   bool exact = false;  // fewer is an error
-  // decode(encode(text)) is the text itself, with every space and newline. Without, text is
-  // normalised (NFKC, single spaces), as is usual for sentences.
+  // decode(encode(text)) is the text itself, with every space and newline; only U+2581, which
+  // stands for a space in pieces, becomes one. Without, text is normalised (NFKC, single spaces),
+  // as is usual for sentences.
   bool lossless = false;
 };
 

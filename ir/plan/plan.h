@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct PlanBuffer {
     input,     // given by the caller, by `name`
     output,    // returned to the caller, by `name`
     storage,   // a parameter or state, by `name`, or several in a block (see StorageBlock)
+    packed,    // a copy of storage in another order, by the `name` in Plan::packed
     constant,  // `data`
     arena,     // lives from step `first` to step `last`
   };
@@ -82,9 +84,24 @@ struct StorageBlock {
   std::vector<std::string> members;  // storage names, in order; all of one dtype, static shapes
 };
 
+// A copy of a storage in the order in which kernels read it. Made whenever the storage has a new
+// value, before the next run that reads it; no graph updates the storage.
+struct PackedStorage {
+  std::string name;     // "weft.packed.0"
+  std::string storage;  // what it is a copy of: one that is not in a block, of static shape
+  DType dtype = DType::f32;
+  int64_t offset = 0;    // of the first element that is read, in elements
+  int64_t elements = 0;  // of the copy
+  uint32_t program = 0;  // makes it, from buffer 0 to buffer 1
+  // Makes the storage of it, from buffer 0 to buffer 1: there if no graph reads the storage itself,
+  // so that its memory may be given back.
+  std::optional<uint32_t> back = {};
+};
+
 struct Plan {
   std::vector<tile::Program> programs;  // equal ones are shared by launches
   std::vector<StorageBlock> blocks;
+  std::vector<PackedStorage> packed;
   std::vector<GraphPlan> graphs;
 };
 

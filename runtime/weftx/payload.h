@@ -14,8 +14,8 @@ namespace weft::weftx {
 std::string_view architecture();
 
 // The names of kinds, in the order of their enums.
-inline constexpr std::string_view kBufferKinds[] = {"input", "output", "storage", "constant",
-                                                    "arena"};
+inline constexpr std::string_view kBufferKinds[] = {"input",  "output",   "storage",
+                                                    "packed", "constant", "arena"};
 inline constexpr std::string_view kStepKinds[] = {"launch", "copy", "repeat"};
 
 std::string write_payload(const Executable& executable);

@@ -44,6 +44,10 @@ class Reader {
       WEFT_TRY(block.members, texts(item->members()));
       made_.blocks.push_back(std::move(block));
     }
+    for (const PackedData* item : list(data.packed())) {
+      WEFT_TRY(PackedStorage copy, packed_of(*item));
+      made_.packed.push_back(std::move(copy));
+    }
     for (const PlanData* item : list(data.graphs())) {
       WEFT_TRY(GraphPlan plan, plan_of(*item));
       made_.graphs.push_back(std::move(plan));
@@ -191,6 +195,18 @@ class Reader {
     kernel.buffers = data.buffers();
     WEFT_TRY(kernel.checks, texts(data.checks()));
     return kernel;
+  }
+
+  Result<PackedStorage> packed_of(const PackedData& data) {
+    PackedStorage copy;
+    WEFT_TRY(copy.name, text(data.name()));
+    WEFT_TRY(copy.storage, text(data.storage()));
+    WEFT_TRY(copy.dtype, dtype(data.dtype()));
+    copy.offset = data.offset();
+    copy.elements = data.elements();
+    copy.program = data.program();
+    for (uint32_t program : list(data.back())) copy.back = program;
+    return copy;
   }
 
   Result<PlanBuffer> buffer_of(const BufferData& data) {

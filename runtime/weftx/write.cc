@@ -24,6 +24,7 @@ class Writer {
     auto interfaces = each<InterfaceData>(executable.interfaces, &Writer::interface_data);
     auto kernels = each<KernelData>(executable.kernels, &Writer::kernel_data);
     auto blocks = each<BlockData>(executable.blocks, &Writer::block_data);
+    auto packed = each<PackedData>(executable.packed, &Writer::packed_data);
     auto graphs = each<PlanData>(executable.graphs, &Writer::plan_data);
     auto code = bytes(executable.code);
     uint32_t names[] = {text(std::string(architecture())), text(executable.device),
@@ -34,7 +35,7 @@ class Writer {
     auto types = out_.CreateVector(types_);
     out_.Finish(CreateExecutableData(out_, names[0], names[1], names[2], features, names[3],
                                      module_data, symbols, dims, all_texts, types, interfaces,
-                                     kernels, blocks, graphs, code),
+                                     kernels, blocks, packed, graphs, code),
                 ExecutableDataIdentifier());
     return std::string(reinterpret_cast<const char*>(out_.GetBufferPointer()), out_.GetSize());
   }
@@ -125,6 +126,14 @@ class Writer {
   Offset<BlockData> block_data(const StorageBlock& block) {
     auto members = texts(block.members);
     return CreateBlockData(out_, text(block.name), members);
+  }
+
+  Offset<PackedData> packed_data(const PackedStorage& copy) {
+    uint32_t numbers[] = {text(copy.name), text(copy.storage), text(std::string(name(copy.dtype)))};
+    std::vector<uint32_t> back;
+    if (copy.back) back.push_back(*copy.back);
+    return CreatePackedData(out_, numbers[0], numbers[1], numbers[2], copy.offset, copy.elements,
+                            copy.program, out_.CreateVector(back));
   }
 
   Offset<BufferData> buffer_data(const PlanBuffer& buffer) {

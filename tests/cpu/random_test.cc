@@ -58,7 +58,7 @@ DimBinding sizes_of(const LoadedExecutable& loaded, const std::string& graph,
   DimBinding sizes;
   for (uint32_t i = 0; i < loaded.executable().graphs.size(); ++i) {
     if (loaded.executable().graphs[i].graph != graph) continue;
-    for (const std::string& symbol : loaded.symbols(i)) sizes.emplace(symbol, all.at(symbol));
+    for (const std::string& symbol : loaded.facts(i).symbols) sizes.emplace(symbol, all.at(symbol));
   }
   return sizes;
 }

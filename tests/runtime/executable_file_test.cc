@@ -148,6 +148,12 @@ TEST(ExecutableFile, SurvivesDamageBehindTheChecksum) {
   EXPECT_GT(loaded, 0);
 }
 
+// A copy of @w that the graphs do not read.
+PackedStorage& add_copy(Executable& e) {
+  e.packed.push_back({"c", "w", DType::f32, 0, 3, kAccumulate, {}});
+  return e.packed.back();
+}
+
 TEST(ExecutableFile, WhatDoesNotFitTogetherIsRefused) {
   using Change = std::function<void(Executable&)>;
   std::vector<std::pair<std::string, Change>> changes = {
@@ -178,6 +184,31 @@ TEST(ExecutableFile, WhatDoesNotFitTogetherIsRefused) {
        }},
       {"@cache is", [](Executable& e) { e.blocks[0].members.push_back("cache"); }},
       {"two @w", [](Executable& e) { e.storage.push_back(e.storage[0]); }},
+      {"which cannot be copied", [](Executable& e) { add_copy(e).storage = "z"; }},
+      {"which cannot be copied", [](Executable& e) { add_copy(e).storage = "m"; }},
+      {"which is f32[B, 3]", [](Executable& e) { add_copy(e).storage = "cache"; }},
+      {"which is f32[3]", [](Executable& e) { add_copy(e).dtype = DType::i32; }},
+      {"which is f32[3]", [](Executable& e) { add_copy(e).offset = 4; }},
+      {"which is f32[3]", [](Executable& e) { add_copy(e).elements = -1; }},
+      {"which is f32[3]", [](Executable& e) { add_copy(e).elements = INT64_MAX / 2; }},
+      {"is made by kernel 77", [](Executable& e) { add_copy(e).program = 77; }},
+      {"is made by kernel 77", [](Executable& e) { add_copy(e).back = 77; }},
+      {"makes no copies", [](Executable& e) { add_copy(e).program = kLookup; }},
+      {"two c",
+       [](Executable& e) {
+         add_copy(e);
+         add_copy(e);
+       }},
+      {"nothing is behind buffer w", [](Executable& e) { add_copy(e).back = kAccumulate; }},
+      {"nothing is behind buffer w",
+       [](Executable& e) { e.graphs[0].buffers[2].kind = PlanBuffer::packed; }},
+      {"a copy from",
+       [](Executable& e) {
+         add_copy(e);
+         e.graphs[1].buffers[2].kind = PlanBuffer::packed;
+         e.graphs[1].buffers[2].name = "c";
+         std::swap(e.graphs[1].steps[1].buffers[0], e.graphs[1].steps[1].buffers[1]);
+       }},
   };
   for (const auto& [reason, change] : changes) {
     Executable executable = sample_executable();
@@ -204,6 +235,12 @@ TEST(ExecutableFile, WhatDoesNotFitTheSizesIsRefusedAtBind) {
       {1, [](Executable& e) { e.graphs[1].steps[1].elements = 3; }},
       {1, [](Executable& e) { e.graphs[1].steps[1].buffers[0].offset = 1; }},
       {3, [&](Executable& e) { e.graphs[3].steps[0].total = b * Dim(10'000'000); }},
+      {0,
+       [](Executable& e) {
+         add_copy(e).elements = 4;
+         e.graphs[0].buffers[2].kind = PlanBuffer::packed;
+         e.graphs[0].buffers[2].name = "c";
+       }},
   };
   for (const auto& [graph, change] : changes) {
     Executable executable = sample_executable();

@@ -12,8 +12,6 @@ const Dim kB = Dim::symbol("B");
 const Dim kChunk = Dim::symbol("R0");
 const Dim kBase = Dim::symbol(base_symbol("R0"));
 
-enum SampleKernel : uint32_t { kTwice, kAddRow, kAccumulate, kLookup, kTwiceChunk, kKeep };
-
 Kernel kernel(const std::string& name, KernelFn function, std::vector<Dim> args, Dim programs,
               uint32_t buffers) {
   Kernel made;

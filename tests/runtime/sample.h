@@ -9,6 +9,9 @@
 
 namespace weft {
 
+// The numbers of its kernels.
+enum SampleKernel : uint32_t { kTwice, kAddRow, kAccumulate, kLookup, kTwiceChunk, kKeep };
+
 // Symbolic dim B, between 1 and 1000; parameter w: f32[3] of ones; states n: f32[2] (zeros) and
 // m: f32[3] (normal), in one block; state cache: f32[B, 3].
 //   @forward(x: f32[B, 3]) -> (y: f32[B, 3])       y = 4 x + w

@@ -64,6 +64,7 @@ class PlanRunner {
       switch (buffer.kind) {
         case PlanBuffer::input: copy_elements(inputs.at(buffer.name), 0, tensor, 0, count); break;
         case PlanBuffer::storage: read_storage(buffer.name, storage, tensor); break;
+        case PlanBuffer::packed: WEFT_TRY_STATUS(pack(buffer.name, storage, tensor)); break;
         case PlanBuffer::constant:
           for (int64_t i = 0; i < count; ++i) set_from_bytes(tensor, i, buffer.data);
           break;
@@ -153,6 +154,22 @@ class PlanRunner {
       auto [home, offset] = home_of(member);
       if (home == name) copy_elements(value, 0, into, offset, value.size());
     }
+  }
+
+  // The copy, from where the storage is whole; and back again, which changes nothing.
+  Status pack(const std::string& name, const TensorMap& storage, Tensor& into) const {
+    poison(into);
+    const PackedStorage& copy = *std::ranges::find(plan_.packed, name, &PackedStorage::name);
+    Tensor whole = storage.at(copy.storage);
+    WEFT_TRY_STATUS(
+        tile::interpret(plan_.programs[copy.program], {},
+                        std::vector<tile::BoundBuffer>{{&whole, copy.offset}, {&into, 0}}));
+    if (!copy.back) return ok();
+    poison(whole);
+    WEFT_TRY_STATUS(tile::interpret(plan_.programs[*copy.back], {},
+                                    std::vector<tile::BoundBuffer>{{&into, 0}, {&whole, 0}}));
+    if (whole.reals == storage.at(copy.storage).reals) return ok();
+    return error({}, "the copy ", name, " does not give @", copy.storage, " back");
   }
 
   Status run_step(const Step& step, uint32_t at) {

@@ -177,8 +177,9 @@ Status run(const Options& options, const Common& common) {
   std::vector<GraphReport> graphs;
   for (const GraphPlan& plan : compiled.executable.graphs) {
     WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
-    WEFT_TRY(GraphReport report,
-             explain_graph({compiled.module, compiled.programs, compiled.attention}, plan, dims));
+    WEFT_TRY(GraphReport report, explain_graph({compiled.module, compiled.programs,
+                                                compiled.executable.packed, compiled.attention},
+                                               plan, dims));
     graphs.push_back(std::move(report));
   }
   return common.json ? report_json(compiled, graphs) : report_text(compiled, graphs, options);

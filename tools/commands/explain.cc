@@ -58,8 +58,9 @@ Status run(const Options& options, const Common& common) {
   WEFT_TRY(PlannedModule planned, plan_module(module, request));
   for (const GraphPlan& plan : planned.plan.graphs) {
     WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
-    WEFT_TRY(GraphReport report,
-             explain_graph({planned.module, planned.plan.programs, planned.attention}, plan, dims));
+    WEFT_TRY(GraphReport report, explain_graph({planned.module, planned.plan.programs,
+                                                planned.plan.packed, planned.attention},
+                                               plan, dims));
     if (!common.json) {
       WEFT_TRY_STATUS(put(explanation_text(report)));
       continue;
