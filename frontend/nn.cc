@@ -21,14 +21,14 @@ Var embedding(ModelBuilder& m, const std::string& name, const Dim& rows, int64_t
   return m.param("weight", {dtype, {rows, width}}, {Init::normal, deviation});
 }
 
-Var layer_norm(const Var& x, const std::string& name, double eps) {
+Var layer_norm(const Var& x, const std::string& name, double eps, bool bias) {
   if (!x.valid()) return x;
   ModelBuilder& m = *x.builder();
   Scope scope = m.scope(name);
   Type type{x.dtype(), {x.dim(-1)}};
   Var gain = m.param("gain", type, {Init::ones});  // in this order in the module
-  Var bias = m.param("bias", type, {Init::zeros});
-  return weft::layer_norm(x, gain, bias, eps);
+  Var offset = bias ? m.param("bias", type, {Init::zeros}) : full(m, 0, type.dtype, type.shape);
+  return weft::layer_norm(x, gain, offset, eps);
 }
 
 Var dropout(const Var& x, double rate) {
@@ -55,18 +55,41 @@ Var merge_heads(const Var& x) {
   return reshape(transpose(x, {0, 2, 1, 3}), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
+namespace {
+
+// t / 10000^(2i/width) for t < length and i < width / 2: [length, width / 2].
+Var position_angles(ModelBuilder& m, const Dim& length, int64_t width, DType dtype) {
+  Var t = iota(m, {length, 1}, 0, dtype);
+  return t * exp(iota(m, {width / 2}, 0, dtype) *
+                 (-2 * std::log(10000.0) / static_cast<double>(width)));
+}
+
+bool even_width(ModelBuilder& m, const char* what, int64_t width) {
+  if (width % 2 == 0) return true;
+  m.fail(
+      error({}, what, " positions need an even width, not ", width).hint(cat("use ", width + 1)));
+  return false;
+}
+
+}  // namespace
+
+Var rotary(const Var& x) {
+  if (!x.valid()) return x;
+  ModelBuilder& m = *x.builder();
+  Scope scope = m.scope("rotary");
+  const int64_t width = x.dim(-1).constant();
+  if (!even_width(m, "rotary", width)) return {};
+  Var angle = position_angles(m, x.dim(-2), width, x.dtype());
+  Var low = slice_axis(x, -1, 0, width / 2);
+  Var high = slice_axis(x, -1, width / 2, width);
+  return concat({low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)}, -1);
+}
+
 Var sinusoidal_positions(ModelBuilder& m, const Dim& length, int64_t width, DType dtype) {
   Scope scope = m.scope("positions");
-  if (width % 2 != 0) {
-    m.fail(error({}, "sinusoidal positions need an even width, not ", width)
-               .hint(cat("use ", width + 1)));
-    return {};
-  }
+  if (!even_width(m, "sinusoidal", width)) return {};
   int64_t pairs = width / 2;
-  Var t = iota(m, {length, 1}, 0, dtype);
-  Var frequency =
-      exp(iota(m, {pairs}, 0, dtype) * (-2 * std::log(10000.0) / static_cast<double>(width)));
-  Var angle = reshape(t * frequency, {length, pairs, 1});
+  Var angle = reshape(position_angles(m, length, width, dtype), {length, pairs, 1});
   return reshape(concat({sin(angle), cos(angle)}, -1), {length, width});
 }
 

@@ -17,8 +17,8 @@ Var linear(const Var& x, const std::string& name, const Dim& out, bool bias = tr
 Var embedding(ModelBuilder& m, const std::string& name, const Dim& rows, int64_t width,
               DType dtype = DType::f32);
 
-// Over the last axis, with NAME.gain and NAME.bias.
-Var layer_norm(const Var& x, const std::string& name, double eps = 1e-5);
+// Over the last axis, with NAME.gain and, unless it is to do without, NAME.bias.
+Var layer_norm(const Var& x, const std::string& name, double eps = 1e-5, bool bias = true);
 
 // Drops elements where the graph has dropout on (ModelBuilder::enable_dropout) and rate > 0.
 Var dropout(const Var& x, double rate);
@@ -34,6 +34,10 @@ Var sinusoidal_positions(ModelBuilder& m, const Dim& length, int64_t width, DTyp
 // The first `length` rows of a trained table of `limit`: [length, width].
 Var learned_positions(ModelBuilder& m, const std::string& name, const Dim& length, int64_t limit,
                       int64_t width, DType dtype);
+
+// x [.., T, D] with each pair (i, i + D/2) of a row turned by its position: t / 10000^(2i/D), after
+// https://arxiv.org/abs/2104.09864. D is even.
+Var rotary(const Var& x);
 
 // True where a token is not padding, for every head and query: [B, S] -> bool[B, 1, 1, S].
 Var padding_mask_of(const Var& ids, int64_t pad);

@@ -54,6 +54,10 @@ Status check(const TransformerConfig& c) {
                  c.patch_size);
   }
   if (!is_float(c.dtype)) return error({}, "dtype ", name(c.dtype), " is not a float type");
+  if (c.positions == Positions::rotary && c.head_width() % 2 != 0) {
+    return error({}, "rotary positions need heads of even width, not ", c.head_width());
+  }
+  if (!(c.focal_gamma >= 0)) return error({}, "focal_gamma ", c.focal_gamma, " is negative");
   for (double rate : {c.dropout, c.attn_dropout, c.label_smoothing}) {
     if (!(rate >= 0 && rate < 1)) {
       return error({}, "rate ", rate, " is not in [0, 1)").hint("use a value such as 0.1");

@@ -15,7 +15,18 @@ enum class Norm : uint8_t {
   none,
 };
 
-enum class Positions : uint8_t { sinusoidal, learned, none };
+enum class Positions : uint8_t {
+  sinusoidal,
+  learned,
+  rotary,  // turns queries and keys of self-attention
+  none,
+};
+
+enum class Loss : uint8_t {
+  cross_entropy,
+  focal,
+  mse,  // of the logits to 1 for the label and 0 for the others, averaged over classes
+};
 
 inline constexpr int64_t kMaxBatch = 65536;  // upper bound of the symbol B
 
@@ -39,12 +50,15 @@ struct TransformerConfig {
 
   Norm norm = Norm::post;
   double norm_eps = 1e-5;
+  bool bias = true;  // of projections and norms in layers
   bool residual = true;
 
   double dropout = 0.1;       // on embeddings and on what each sub-layer adds
   double attn_dropout = 0.1;  // on attention weights
 
-  double label_smoothing = 0.1;
+  Loss loss = Loss::cross_entropy;
+  double label_smoothing = 0.1;  // of cross_entropy
+  double focal_gamma = 2;
   int64_t pad = 0;           // token that nobody attends to
   int64_t ignore_label = 0;  // label that does not count in the loss
 

@@ -18,17 +18,22 @@ Var attention(const Var& q, const Var& k, const Var& v, const Var& mask,
 
 // Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
 Var multi_head_attention(const Var& x, const Var& memory, const Var& mask,
-                         const TransformerConfig& c) {
+                         const TransformerConfig& c, bool turn) {
   Dim width = c.heads * c.head_width();
-  Var q = nn::split_heads(nn::linear(x, "q", width), c.heads);
-  Var k = nn::split_heads(nn::linear(memory, "k", width), c.heads);
-  Var v = nn::split_heads(nn::linear(memory, "v", width), c.heads);
-  return nn::linear(nn::merge_heads(attention(q, k, v, mask, c)), "o", c.d_model);
+  Var q = nn::split_heads(nn::linear(x, "q", width, c.bias), c.heads);
+  Var k = nn::split_heads(nn::linear(memory, "k", width, c.bias), c.heads);
+  Var v = nn::split_heads(nn::linear(memory, "v", width, c.bias), c.heads);
+  if (turn) {
+    q = nn::rotary(q);
+    k = nn::rotary(k);
+  }
+  return nn::linear(nn::merge_heads(attention(q, k, v, mask, c)), "o", c.d_model, c.bias);
 }
 
 // max(0, x W_1 + b_1) W_2 + b_2
 Var feed_forward(const Var& x, const TransformerConfig& c) {
-  return nn::linear(nn::activate(nn::linear(x, "up", c.d_ff), c.activation), "down", c.d_model);
+  Var hidden = nn::activate(nn::linear(x, "up", c.d_ff, c.bias), c.activation);
+  return nn::linear(hidden, "down", c.d_model, c.bias);
 }
 
 namespace {
@@ -37,15 +42,16 @@ namespace {
 Var sublayer(const Var& x, const std::string& name, const TransformerConfig& c,
              const std::function<Var(const Var&)>& body) {
   Scope scope = x.scope(name);
-  Var y = body(c.norm == Norm::pre ? nn::layer_norm(x, "norm", c.norm_eps) : x);
+  Var y = body(c.norm == Norm::pre ? nn::layer_norm(x, "norm", c.norm_eps, c.bias) : x);
   y = nn::dropout(y, c.dropout);
   if (c.residual) y = x + y;
-  return c.norm == Norm::post ? nn::layer_norm(y, "norm", c.norm_eps) : y;
+  return c.norm == Norm::post ? nn::layer_norm(y, "norm", c.norm_eps, c.bias) : y;
 }
 
 Var self_attention(const Var& x, const Var& mask, const TransformerConfig& c) {
+  const bool turn = c.positions == Positions::rotary;
   return sublayer(x, "attn", c,
-                  [&](const Var& in) { return multi_head_attention(in, in, mask, c); });
+                  [&](const Var& in) { return multi_head_attention(in, in, mask, c, turn); });
 }
 
 Var feed_forward_sublayer(const Var& x, const TransformerConfig& c) {
@@ -53,7 +59,7 @@ Var feed_forward_sublayer(const Var& x, const TransformerConfig& c) {
 }
 
 Var final_norm(const Var& x, const std::string& name, const TransformerConfig& c) {
-  return c.norm == Norm::pre ? nn::layer_norm(x, name + ".norm", c.norm_eps) : x;
+  return c.norm == Norm::pre ? nn::layer_norm(x, name + ".norm", c.norm_eps, c.bias) : x;
 }
 
 Var logits_of(ModelBuilder& m, const Var& src, const Var& tgt, const TransformerConfig& c) {
@@ -115,9 +121,27 @@ Var output_projection(const Var& x, const Var& table, const TransformerConfig& c
   return c.tied ? matmul(x, transpose(table)) : nn::linear(x, "projection", c.vocab, false);
 }
 
+namespace {
+
+// For each label; what stands where a label does not count does not matter.
+Var losses_of(const Var& logits, const Var& labels, const TransformerConfig& c) {
+  switch (c.loss) {
+    case Loss::cross_entropy:
+      return cross_entropy(logits, labels, c.label_smoothing, c.ignore_label);
+    case Loss::focal: return focal(logits, labels, c.focal_gamma, c.ignore_label);
+    case Loss::mse: {
+      Var difference = logits - one_hot(labels, logits.dim(-1), logits.dtype());
+      return mean(difference * difference, {-1});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c) {
   Scope scope = logits.scope("loss");
-  Var losses = cross_entropy(logits, labels, c.label_smoothing, c.ignore_label);
+  Var losses = losses_of(logits, labels, c);
   return nn::mean_where(ne(labels, static_cast<double>(c.ignore_label)), losses);
 }
 

@@ -14,9 +14,10 @@ namespace weft {
 // q [B, H, T, D], k and v [B, H, S, D]; mask broadcasts to bool[B, H, T, S], true where seen.
 Var attention(const Var& q, const Var& k, const Var& v, const Var& mask,
               const TransformerConfig& c);
-// x [B, T, d_model] asks, memory [B, S, d_model] answers.
+// x [B, T, d_model] asks, memory [B, S, d_model] answers; queries and keys may be turned by their
+// positions (nn::rotary).
 Var multi_head_attention(const Var& x, const Var& memory, const Var& mask,
-                         const TransformerConfig& c);
+                         const TransformerConfig& c, bool turn = false);
 Var feed_forward(const Var& x, const TransformerConfig& c);
 
 // Layers NAME.0, NAME.1, ... of self-attention and feed-forward.
@@ -32,7 +33,7 @@ Var embed(const Var& ids, const Var& table, const std::string& name, const Trans
 Var causal_and_padding_mask(const Var& ids, const TransformerConfig& c);
 // Logits [.., vocab] of x [.., d_model], with `table` transposed if tied.
 Var output_projection(const Var& x, const Var& table, const TransformerConfig& c);
-// Cross-entropy with label smoothing, averaged over labels that are not ignored.
+// The config's loss, averaged over labels that are not ignored.
 Var mean_loss(const Var& logits, const Var& labels, const TransformerConfig& c);
 
 // Logits [B, T, vocab] of a source and the tokens so far.

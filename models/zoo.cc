@@ -41,6 +41,15 @@ TransformerConfig gpt_config(int64_t layers, int64_t d_model, int64_t heads, int
   return c;
 }
 
+// As nanoGPT's run on a CPU.
+TransformerConfig gpt_char() {
+  TransformerConfig c = gpt_config(4, 128, 4, 65, 64);
+  c.bias = false;
+  c.dropout = 0;
+  c.attn_dropout = 0;
+  return c;
+}
+
 TransformerConfig bert_base() {
   TransformerConfig c = encoder_decoder(12, 768, 3072, 12);
   c.activation = nn::Activation::gelu;
@@ -63,6 +72,22 @@ TransformerConfig vit_base() {
   c.label_smoothing = 0;
   c.ignore_label = -100;
   c.classes = 1000;
+  return c;
+}
+
+TransformerConfig vit_tiny() {
+  TransformerConfig c = vit_base();
+  c.d_model = 64;
+  c.encoder_layers = 4;
+  c.heads = 4;
+  c.d_ff = 128;
+  c.image_size = 8;
+  c.image_channels = 1;
+  c.patch_size = 2;
+  c.classes = 10;
+  c.norm = Norm::post;
+  c.dropout = 0.1;
+  c.label_smoothing = 0.1;
   return c;
 }
 
@@ -98,9 +123,9 @@ std::vector<Preset> make_presets() {
       {"transformer-big", "the paper's big model: 6+6 layers of width 1024, dropout 0.3",
        transformer, big(), translation},
       {"gpt-char",
-       "causal language model over 65 characters, 4 layers of width 128, context 64",
+       "causal language model over 65 characters, 4 layers of width 128 without biases, context 64",
        gpt,
-       gpt_config(4, 128, 4, 65, 64),
+       gpt_char(),
        {{"B", 32}, {"T", 64}}},
       {"gpt2",
        "GPT-2 small (124M), 12 layers of width 768, as Hugging Face's gpt2",
@@ -118,6 +143,11 @@ std::vector<Preset> make_presets() {
        vit,
        vit_base(),
        {{"B", 8}}},
+      {"vit-tiny",
+       "ViT for 8x8 grey images and 10 classes, 4 layers of width 64",
+       vit,
+       vit_tiny(),
+       {{"B", 64}}},
       {"sentiment",
        "text classifier, encoder of 4 layers of width 256, mean pooling, 3 classes",
        sentiment,

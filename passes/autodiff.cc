@@ -2,6 +2,7 @@
 #include "passes/autodiff.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -77,7 +78,7 @@ Status add_backward(Module& module, const GradRequest& request) {
   // Nothing is added before everything has succeeded.
   Training training;
   if (train) {
-    WEFT_TRY(training, make_train_step(module, parts, wanted, request.optimizer));
+    WEFT_TRY(training, make_train_step(module, parts, wanted, {request.optimizer}));
   }
   module.graphs.push_back(backward_graph(module, std::move(parts), wanted));
   if (!train) return ok();
@@ -86,9 +87,38 @@ Status add_backward(Module& module, const GradRequest& request) {
   return ok();
 }
 
+Status add_training(Module& module, const TrainRequest& request) {
+  for (const char* name : {kTrainStep, kAccumulate, kGradNorms}) {
+    WEFT_TRY_STATUS(check_free(module, name));
+  }
+  WEFT_TRY(const Graph* found, find_loss_graph(module, request.loss));
+  GradRequest all = request.loss;
+  all.wrt.clear();
+  WEFT_TRY(std::vector<Wanted> wanted, resolve_wanted(module, *found, all));
+  Graph source = *found;
+  source.outputs = {*find_output(*found, request.loss.loss)};
+  WEFT_TRY(Differentiated parts, with_gradients(module, source, wanted));
+  WEFT_TRY(Training training, make_train_step(module, parts, wanted, request.settings));
+  std::vector<Graph> graphs;
+  graphs.push_back(std::move(training.graph));
+  if (!request.watched.empty()) {
+    WEFT_TRY(Graph norms, make_grad_norms(module, parts, wanted, request.watched));
+    graphs.push_back(std::move(norms));
+  }
+  if (request.settings.accumulate) {
+    WEFT_TRY(Graph accumulate, make_accumulate(module, std::move(parts), wanted));
+    graphs.push_back(std::move(accumulate));
+  }
+  module.graphs.erase(module.graphs.begin() + (found - module.graphs.data()));
+  std::ranges::move(graphs, std::back_inserter(module.graphs));
+  std::ranges::move(training.storage, std::back_inserter(module.storage));
+  return ok();
+}
+
 Result<bool> autodiff(Module& module, const PassOptions& options) {
-  if (!options.grad) return false;
-  WEFT_TRY_STATUS(add_backward(module, *options.grad));
+  if (!options.grad && !options.train) return false;
+  if (options.grad) WEFT_TRY_STATUS(add_backward(module, *options.grad));
+  if (options.train) WEFT_TRY_STATUS(add_training(module, *options.train));
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "passes/flatten_optimizer.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,7 +17,10 @@ struct Group {
   std::vector<uint32_t> steps;
   std::vector<Value> gradients;  // one per step, before the common factor
   std::optional<Value> factor;   // a scalar that multiplies all gradients: clipping
+  std::optional<Value> guard;    // a scalar: results are kept only if it holds
 };
+
+constexpr const char* kDecay = "weight_decay";
 
 // The operand that result r of a step replaces: the gradient has no result.
 size_t stored_operand(size_t result) { return result == 0 ? 0 : result + 1; }
@@ -25,6 +29,9 @@ class Finder {
  public:
   explicit Finder(const Graph& graph) : graph_(graph), uses_(count_uses(graph)) {
     for (const Update& update : graph.updates) targets_[update.value].insert(update.target);
+    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+      if (graph[i].op == Op::select) selects_[graph[i].operands[1]] = i;
+    }
   }
 
   std::vector<Group> run() const {
@@ -35,9 +42,15 @@ class Finder {
       auto found = std::ranges::find_if(groups, fits);
       if (found == groups.end()) found = groups.insert(groups.end(), Group{});
       found->steps.push_back(i);
+      found->guard = guard_of(i);
     }
     std::erase_if(groups, [](const Group& group) { return group.steps.size() < 2; });
-    for (Group& group : groups) find_factor(group);
+    for (Group& group : groups) {
+      // What decays alike lies together.
+      std::ranges::stable_sort(group.steps, std::greater(),
+                               [&](uint32_t step) { return graph_[step].attrs.real(kDecay); });
+      find_factor(group);
+    }
     return groups;
   }
 
@@ -49,17 +62,42 @@ class Finder {
     }
     for (uint32_t r = 0; r < step.types.size(); ++r) {
       const Node& stored = graph_.node(step.operands[stored_operand(r)]);
-      auto target = targets_.find({index, r});
-      if (stored.op != Op::param || target == targets_.end()) return false;
-      if (uses_[index][r] != 1 || !target->second.contains(stored.attrs.text("name"))) return false;
+      if (stored.op != Op::param || uses_[index][r] != 1) return false;
+      if (guard_of(index, r) != guard_of(index)) return false;
+      auto target = targets_.find(kept(index, r));
+      if (target == targets_.end()) return false;
+      if (!target->second.contains(stored.attrs.text("name"))) return false;
     }
     return true;
+  }
+
+  // The select(guard, result, stored) that is a result's only use; null if it is used otherwise.
+  const Node* select_of(uint32_t index, uint32_t r) const {
+    auto found = selects_.find({index, r});
+    if (found == selects_.end() || uses_[found->second][0] != 1) return nullptr;
+    const Node& select = graph_[found->second];
+    const bool whole = select.operands[2] == graph_[index].operands[stored_operand(r)] &&
+                       graph_.type(select.operands[0]).rank() == 0;
+    return whole ? &select : nullptr;
+  }
+  std::optional<Value> guard_of(uint32_t index, uint32_t r = 0) const {
+    const Node* select = select_of(index, r);
+    return select == nullptr ? std::nullopt : std::optional(select->operands[0]);
+  }
+  // What the update stores: the result, or what its guard leaves of it.
+  Value kept(uint32_t index, uint32_t r) const {
+    if (select_of(index, r) == nullptr) return {index, r};
+    return {selects_.at({index, r}), 0};
   }
 
   bool alike(uint32_t a, uint32_t b) const {
     const Node& x = graph_[a];
     const Node& y = graph_[b];
-    if (x.op != y.op || !(x.attrs == y.attrs)) return false;
+    if (x.op != y.op || guard_of(a) != guard_of(b)) return false;
+    Attrs attrs = x.attrs;
+    // Decay may differ where it can be applied beside the step without a rounding of its own.
+    if (byte_size(x.types[0].dtype) >= 4) attrs.set(kDecay, y.attrs.real(kDecay));
+    if (!(attrs == y.attrs)) return false;
     for (size_t i = 0; i < x.operands.size(); ++i) {
       const bool shared = i > x.types.size();  // learning rate, step
       if (shared ? x.operands[i] != y.operands[i]
@@ -101,6 +139,7 @@ class Finder {
   const Graph& graph_;
   const std::vector<std::vector<uint32_t>> uses_;
   std::map<Value, std::set<std::string>> targets_;
+  std::map<Value, uint32_t> selects_;  // by what they take if their condition holds
 };
 
 Value flat(Emitter& b, const std::vector<Value>& values) {
@@ -143,6 +182,8 @@ class Flattener {
         }
         return stand_ins;
       }
+      if (node.op == Op::select && group.guard == node.operands[0])
+        guards_[*group.guard] = operands[0];
       if (node.op == Op::global_norm) {
         if (auto norm = norm_of(b, group, node, operands)) return {{*norm}};
       }
@@ -186,8 +227,43 @@ class Flattener {
     const std::vector<Value>& any = operands_.at(group.steps[0]);
     operands.insert(operands.end(), any.begin() + static_cast<std::ptrdiff_t>(stored) + 1,
                     any.end());
-    const Value flat_step = b.emit(first.op, std::move(operands), first.attrs);
-    emit_updates(b, group, flat_step.node);
+    const std::vector<Value> old = operands;
+    Attrs attrs = first.attrs;
+    const std::optional<Value> decay = decays(b, group);
+    if (decay) attrs.set(kDecay, 0.0);
+    if (decay && first.op != Op::adamw) {
+      operands[1] = b.add({operands[1], b.mul({*decay, operands[0]})});
+    }
+    const Value flat_step = b.emit(first.op, std::move(operands), attrs);
+    std::vector<Value> results;
+    for (uint32_t r = 0; r < stored; ++r) results.push_back({flat_step.node, r});
+    if (decay && first.op == Op::adamw) {
+      const Value lost = b.mul({old[stored + 1], b.mul({*decay, old[0]})});
+      results[0] = b.sub({results[0], lost});
+    }
+    for (uint32_t r = 0; r < stored && group.guard; ++r) {
+      results[r] = b.select({guards_.at(*group.guard), results[r], old[stored_operand(r)]});
+    }
+    emit_updates(b, group, results);
+  }
+
+  // The decay of each element, where steps differ in it.
+  std::optional<Value> decays(Emitter& b, const Group& group) const {
+    auto decay = [&](size_t i) { return graph_[group.steps[i]].attrs.real(kDecay); };
+    const DType dtype = graph_[group.steps[0]].types[0].dtype;
+    Dim total = 0;
+    for (uint32_t step : group.steps) total = total + element_count(graph_[step].types[0].shape);
+    std::optional<Value> result;
+    Dim start = total;
+    for (size_t i = group.steps.size(); i-- > 0;) {
+      start = start - element_count(graph_[group.steps[i]].types[0].shape);
+      if (i == 0 || decay(i) == decay(i - 1)) continue;
+      const Value at = b.iota({}, {{"shape", Shape{total}}});
+      const Value later = result ? *result : b.scalar(decay(i), dtype);
+      const Value before = b.lt({at, b.scalar(static_cast<double>(start.constant()), DType::i32)});
+      result = b.select({before, b.scalar(decay(i - 1), dtype), later});
+    }
+    return result;
   }
 
   // Which operand of a step's `mul` is the common factor.
@@ -202,14 +278,14 @@ class Flattener {
     return now.node(gradient).operands[factor_at(group, group.steps[0])];
   }
 
-  void emit_updates(Emitter& b, const Group& group, uint32_t step_node) {
+  void emit_updates(Emitter& b, const Group& group, const std::vector<Value>& results) {
     Dim start = 0;
     for (uint32_t step : group.steps) {
       const Shape shape = graph_[step].types[0].shape;
       const Dim end = start + element_count(shape);
       for (uint32_t r = 0; r < graph_[step].types.size(); ++r) {
         const Value part =
-            b.slice({{step_node, r}}, {{"starts", Shape{start}}, {"limits", Shape{end}}});
+            b.slice({results[r]}, {{"starts", Shape{start}}, {"limits", Shape{end}}});
         const Node& stored = graph_.node(graph_[step].operands[stored_operand(r)]);
         updated_[stored.attrs.text("name")] = b.reshape_to(part, shape);
       }
@@ -221,6 +297,7 @@ class Flattener {
   const Graph& graph_;
   const std::vector<Group> groups_;
   std::map<uint32_t, std::vector<Value>> operands_;  // of each step, in the new graph
+  std::map<Value, Value> guards_;                    // in the new graph, by those of the old one
   std::map<std::string, Value> updated_;
 };
 

@@ -53,7 +53,8 @@ bool has_bias(const Graph& graph, const Node& node) {
   return attention_extras(graph, node.op, node.operands).bias.has_value();
 }
 
-// What the region returns: always `out`, and the gradients of q, k and v, which come out of one walk.
+// What the region returns: always `out`, and the gradients of q, k and v, which come out of one
+// walk.
 bool is_result(const Graph& graph, const Wanted& wanted, Value value) {
   const Node& node = graph.node(value);
   if (node.op == Op::attention) return value.result == 0 || wanted.reads.contains(value);

@@ -26,6 +26,7 @@ struct RewriteEvent {
 
 struct PassOptions {
   std::optional<GradRequest> grad;    // what `autodiff` is to do; nothing if absent
+  std::optional<TrainRequest> train;  // the same, for a trainer
   std::span<const Rule> extra_rules;  // tried by simplify after its own
   int64_t rewrite_limit = -1;         // stop after this many rewrites per pass; -1 = no limit
   bool fuse_attention = true;         // `raise` recovers attention, `fuse-attention` commits it

@@ -1,4 +1,5 @@
-// @train_step: a graph with gradients, and an optimizer that applies them.
+// @train_step: a graph with gradients, and an optimizer that applies them; what else a trainer
+// runs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,7 +7,11 @@
 
 namespace weft {
 
-inline constexpr const char* kTrainStep = "train_step";  // name of the graph
+inline constexpr const char* kTrainStep = "train_step";  // names of graphs
+inline constexpr const char* kAccumulate = "accumulate";
+inline constexpr const char* kGradNorms = "grad_norms";
+// State of this name and a parameter's: the sum of its gradients that @accumulate keeps.
+inline constexpr const char* kAccumulated = "optimizer.grad.";
 
 // The loss's graph, with the loss as its only output and the gradients appended.
 struct Differentiated {
@@ -20,8 +25,20 @@ struct Training {
   std::vector<Storage> storage;
 };
 
-// Fails if `optimizer` is unknown, if there is no parameter to train, or a name is taken.
+// Fails if the optimizer is unknown, if there is no parameter to train, or a name is taken.
 Result<Training> make_train_step(const Module& module, Differentiated parts,
-                                 const std::vector<Wanted>& wanted, const std::string& optimizer);
+                                 const std::vector<Wanted>& wanted, const TrainSettings& settings);
+
+// @accumulate, beside a @train_step that has made its storage.
+Result<Graph> make_accumulate(const Module& module, Differentiated parts,
+                              const std::vector<Wanted>& wanted);
+
+// @grad_norms. Fails if a group names what is not wanted, or nothing.
+Result<Graph> make_grad_norms(const Module& module, Differentiated parts,
+                              const std::vector<Wanted>& wanted,
+                              const std::vector<std::vector<std::string>>& groups);
+
+// An input for a number that may change from step to step: f32[]. Fails if there is one already.
+Result<Value> add_number_input(Graph& graph, const std::string& name);
 
 }  // namespace weft

@@ -87,7 +87,7 @@ class Verifier {
       const Graph* old_graph = before_.find_graph(trial.graph);
       const Graph* new_graph = module.find_graph(trial.graph);
       if (old_graph && new_graph && same_graph(*old_graph, *new_graph)) continue;
-      const RunBy by = run_by(pass, *new_graph);
+      const RunBy by = run_by(pass, trial);
       WEFT_TRY(auto found, trial.compare(before_, module, by));
       if (!found && by == RunBy::rewritten) {
         // From here on its numbers are the right ones.
@@ -109,7 +109,8 @@ class Verifier {
     auto bad = static_cast<int64_t>(events.size());
     while (bad - good > 1) {
       int64_t middle = good + (bad - good) / 2;
-      WEFT_TRY(auto differs, trial.compare(before_, run_limited(pass, middle).first, run_by(pass)));
+      WEFT_TRY(auto differs,
+               trial.compare(before_, run_limited(pass, middle).first, run_by(pass, trial)));
       (differs ? bad : good) = middle;
     }
     if (bad < 1) return ok();
@@ -119,10 +120,11 @@ class Verifier {
     return ok();
   }
 
-  static RunBy run_by(const Pass& pass, const Graph& graph) {
-    const bool is_short = byte_size(narrowest_float(graph)) == 2;
-    const bool rounds = pass.rounds == Rounds::constants ||
-                        (pass.rounds == Rounds::short_floats && is_short);
+  RunBy run_by(const Pass& pass, const Trial& trial) const {
+    const Graph* graph = before_.find_graph(trial.graph);
+    const bool is_short = graph != nullptr && byte_size(narrowest_float(*graph)) == 2;
+    const bool rounds =
+        pass.rounds == Rounds::constants || (pass.rounds == Rounds::short_floats && is_short);
     return rounds ? RunBy::rewritten : RunBy::passes;
   }
 

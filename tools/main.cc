@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   weft::cli::add_profile(session);
   weft::cli::add_tune(session);
   weft::cli::add_verify(session);
+  weft::cli::add_train(session);
   weft::cli::add_devices(session);
   weft::cli::add_bench(session);
   weft::cli::add_docs(session);

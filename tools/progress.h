@@ -21,10 +21,9 @@ class Progress {
   OracleProgress callback();  // shows which node is being computed
   void show(const std::string& line);
   void clear();
+  bool due() const;  // whether show would show something
 
  private:
-  bool due() const;
-
   bool wanted_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point next_;  // not before

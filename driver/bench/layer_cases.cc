@@ -23,9 +23,9 @@ std::string convolution(int64_t length) {
 }
 
 std::string recurrence(int64_t length) {
-  std::string text = cat(
-      "param @u: f32[512, 512] = normal(0.03)\nparam @w: f32[512, 512] = normal(0.03)\n",
-      "graph @g(%x: f32[", length, ", 512], %h: f32[1, 512]) -> (y) {\n  %z = matmul %x, @w\n");
+  std::string text =
+      cat("param @u: f32[512, 512] = normal(0.03)\nparam @w: f32[512, 512] = normal(0.03)\n",
+          "graph @g(%x: f32[", length, ", 512], %h: f32[1, 512]) -> (y) {\n  %z = matmul %x, @w\n");
   std::string last = "%h";
   for (int64_t step = 0; step < length; ++step) {
     text += cat("  %z", step, " = slice %z {starts = [", step, ", 0], limits = [", step + 1,

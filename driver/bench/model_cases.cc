@@ -144,7 +144,7 @@ Result<BenchModel> gpt_model(const Gpt& c) {
   config.d_ff = 4 * c.width;
   config.vocab = c.vocab;
   config.max_length = c.length;
-  config.dropout = config.attn_dropout = 0;
+  config.bias = true;
   WEFT_TRY(BenchModel model, training(gpt(config), "adamw", 3e-4));
   clip_gradients(model.module, model.module.graphs[0]);
   model.dims = {{"B", c.batch}, {"T", c.length}};

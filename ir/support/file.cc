@@ -76,11 +76,23 @@ Status write_file(const std::string& path, std::string_view bytes) {
                                            : fail("standard output", "cannot write: " + reason());
   }
   WEFT_TRY(std::string target, follow_links(path));
+  struct stat status = {};
+  const bool there = ::stat(target.c_str(), &status) == 0;
+  if (there && !S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
+    return write_in_place(target, bytes);
+  }
+  WEFT_TRY(FileWriter file, FileWriter::create(path));
+  WEFT_TRY_STATUS(file.write(bytes));
+  return file.commit();
+}
+
+Result<FileWriter> FileWriter::create(const std::string& path) {
+  WEFT_TRY(std::string target, follow_links(path));
   mode_t mode = default_mode();
   struct stat status = {};
   if (::stat(target.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return fail(path, "cannot write: is a directory");
-    if (!S_ISREG(status.st_mode)) return write_in_place(target, bytes);
+    if (!S_ISREG(status.st_mode)) return fail(path, "cannot write: not a regular file");
     // A rename needs only the folder's permission, but a file is protected by its own.
     if (::access(target.c_str(), W_OK) != 0) return fail(path, "cannot write: " + reason());
     mode = status.st_mode & 0777;
@@ -88,13 +100,33 @@ Status write_file(const std::string& path, std::string_view bytes) {
   std::string aside = target + ".XXXXXX";
   Descriptor file(::mkstemp(aside.data()));
   if (!file.valid()) return fail(path, "cannot write: " + reason());
-  bool written = write_all(file.get(), bytes) && ::fchmod(file.get(), mode) == 0 &&
-                 ::fsync(file.get()) == 0 && file.close() &&
-                 ::rename(aside.c_str(), target.c_str()) == 0;
+  const bool permitted = ::fchmod(file.get(), mode) == 0;
+  FileWriter writer(path, std::move(target), std::move(aside), std::move(file));
+  if (!permitted) return fail(path, "cannot write: " + reason());
+  return writer;
+}
+
+FileWriter::~FileWriter() {
+  if (file_.valid()) ::unlink(aside_.c_str());
+}
+
+Status FileWriter::write(std::string_view bytes) {
+  return write_all(file_.get(), bytes) ? ok() : fail(path_, "cannot write: " + reason());
+}
+
+Status FileWriter::commit() {
+  bool written =
+      ::fsync(file_.get()) == 0 && file_.close() && ::rename(aside_.c_str(), target_.c_str()) == 0;
   if (written) return ok();
   std::string why = reason();
-  ::unlink(aside.c_str());
-  return fail(path, "cannot write: " + why);
+  ::unlink(aside_.c_str());
+  return fail(path_, "cannot write: " + why);
+}
+
+Status sync_folder(const std::string& path) {
+  Descriptor folder(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (folder.valid() && ::fsync(folder.get()) == 0) return ok();
+  return fail(path, "cannot sync the folder: " + reason());
 }
 
 }  // namespace weft

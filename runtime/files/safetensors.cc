@@ -109,27 +109,66 @@ Result<TensorMap> read_safetensors(const std::string& path) {
 
 Status write_safetensors(const std::string& path, const TensorMap& tensors,
                          const std::map<std::string, std::string>& metadata) {
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) entries.push_back({name, tensor.dtype, tensor.shape});
+  std::string bytes;
+  auto bytes_of = [&](const SafetensorsEntry& entry) -> Result<std::span<const std::byte>> {
+    bytes.clear();
+    append_bytes(tensors.at(entry.name), entry.dtype, bytes);
+    return std::as_bytes(std::span(bytes));
+  };
+  return write_safetensors_bytes(path, entries, bytes_of, metadata);
+}
+
+namespace {
+
+std::string header_of(const std::vector<SafetensorsEntry>& entries,
+                      const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!metadata.empty()) json["__metadata__"] = metadata;
   uint64_t at = 0;
-  for (const auto& [name, tensor] : tensors) {
-    uint64_t end =
-        at + static_cast<uint64_t>(tensor.size()) * static_cast<uint64_t>(byte_size(tensor.dtype));
-    json[name] = {{"dtype", safetensors_name(tensor.dtype)},
-                  {"shape", tensor.shape},
-                  {"data_offsets", {at, end}}};
-    at = end;
+  for (const SafetensorsEntry& entry : entries) {
+    const auto bytes = static_cast<uint64_t>(element_count(entry.shape) * byte_size(entry.dtype));
+    json[entry.name] = {{"dtype", safetensors_name(entry.dtype)},
+                        {"shape", entry.shape},
+                        {"data_offsets", {at, at + bytes}}};
+    at += bytes;
   }
   std::string header = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   header.resize((header.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
-
   uint64_t length = header.size();
-  std::string bytes(kLengthBytes, '\0');
-  std::memcpy(bytes.data(), &length, kLengthBytes);
-  bytes.reserve(kLengthBytes + length + at);
-  bytes += header;
-  for (const auto& [name, tensor] : tensors) append_bytes(tensor, tensor.dtype, bytes);
-  return write_file(path, bytes);
+  std::string prefix(kLengthBytes, '\0');
+  std::memcpy(prefix.data(), &length, kLengthBytes);
+  return prefix + header;
+}
+
+}  // namespace
+
+Status write_safetensors_bytes(const std::string& path,
+                               const std::vector<SafetensorsEntry>& entries,
+                               const TensorBytesFn& bytes_of,
+                               const std::map<std::string, std::string>& metadata) {
+  WEFT_TRY(FileWriter file, FileWriter::create(path));
+  WEFT_TRY_STATUS(file.write(header_of(entries, metadata)));
+  for (const SafetensorsEntry& entry : entries) {
+    WEFT_TRY(std::span<const std::byte> bytes, bytes_of(entry));
+    WEFT_CHECK(
+        static_cast<int64_t>(bytes.size()) == element_count(entry.shape) * byte_size(entry.dtype),
+        "a tensor has the bytes of its shape");
+    WEFT_TRY_STATUS(file.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  return file.commit();
+}
+
+Status read_safetensors_bytes(const std::string& path, const TakeTensorFn& take) {
+  WEFT_TRY(InputFile file, InputFile::open(path));
+  WEFT_TRY(SafetensorsHeader header, read_header(file));
+  for (const SafetensorsEntry& entry : header.entries) {
+    WEFT_TRY(std::string bytes,
+             file.read(header.data_start + entry.begin, entry.end - entry.begin));
+    WEFT_TRY_STATUS(take(entry, std::as_bytes(std::span(bytes))));
+  }
+  return ok();
 }
 
 }  // namespace weft

@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,5 +41,17 @@ Result<TensorMap> read_safetensors(const std::string& path);
 // Whole or not at all. Floats are rounded to their tensor's type.
 Status write_safetensors(const std::string& path, const TensorMap& tensors,
                          const std::map<std::string, std::string>& metadata = {});
+
+// The same without numbers in between, one tensor in memory at a time.
+// `bytes_of` gives the elements of each, which are copied before the next is asked for; the
+// entries' `begin` and `end` are not looked at.
+using TensorBytesFn = std::function<Result<std::span<const std::byte>>(const SafetensorsEntry&)>;
+Status write_safetensors_bytes(const std::string& path,
+                               const std::vector<SafetensorsEntry>& entries,
+                               const TensorBytesFn& bytes_of,
+                               const std::map<std::string, std::string>& metadata = {});
+// `take` gets each tensor in the order of the data, and may refuse it.
+using TakeTensorFn = std::function<Status(const SafetensorsEntry&, std::span<const std::byte>)>;
+Status read_safetensors_bytes(const std::string& path, const TakeTensorFn& take);
 
 }  // namespace weft

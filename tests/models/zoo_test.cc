@@ -98,9 +98,10 @@ TEST(Zoo, ParameterCounts) {
   const std::map<std::string_view, int64_t> expected = {
       {"transformer-tiny", 2605056},  {"transformer-small", 20531200},
       {"transformer-base", 63082496}, {"transformer-big", 214245376},
-      {"gpt-char", 809856},           {"gpt2", 124439808},
+      {"gpt-char", 804096},           {"gpt2", 124439808},
       {"bert-base", 109482240},       {"vit", 86567656},
       {"sentiment", 5752323},         {"captioning", 31393280},
+      {"vit-tiny", 136010},
   };
   EXPECT_EQ(presets().size(), expected.size());
   for (const Preset& preset : presets()) {

@@ -1,0 +1,100 @@
+// Training on the CPU: one executable with all graphs of a run, in one context.
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/cache_folder.h"
+#include "driver/executable_cache.h"
+#include "driver/train/device.h"
+#include "driver/tuning.h"
+#include "runtime/context.h"
+
+namespace weft::train {
+namespace {
+
+class CpuDevice : public TrainDevice {
+ public:
+  CpuDevice(LoadedPtr loaded, Context context)
+      : loaded_(std::move(loaded)), context_(std::move(context)) {}
+
+  Status run(const std::string& graph, const HostTensors& first, const HostTensors& second,
+             const DimBinding& dims, HostTensors& outputs) override {
+    WEFT_TRY(BoundPtr bound, bind(graph, dims));
+    inputs_.clear();
+    for (const BoundTensor& input : bound->inputs) {
+      auto found = first.find(input.name);
+      if (found == first.end()) found = second.find(input.name);
+      if (found == second.end()) return missing(graph, input.name);
+      WEFT_TRY_STATUS(check_type(input, found->second));
+      inputs_.push_back({found->second.bytes.data(), found->second.bytes.size()});
+    }
+    outputs_.clear();
+    for (const BoundTensor& output : bound->outputs) {
+      HostTensor& tensor = outputs[output.name];
+      tensor.dtype = output.dtype;
+      if (tensor.shape != output.shape) tensor.shape = output.shape;
+      tensor.bytes.resize(static_cast<size_t>(output.bytes));
+      outputs_.push_back({tensor.bytes.data(), tensor.bytes.size()});
+    }
+    return context_.run(bound, inputs_, outputs_);
+  }
+
+  Result<std::span<const std::byte>> storage(const std::string& name) override {
+    return context_.storage(name);
+  }
+  Status set_storage(const std::string& name, std::span<const std::byte> bytes) override {
+    return context_.set_storage(name, bytes);
+  }
+  DeviceMemory memory() const override {
+    ContextReport report = context_.report();
+    return {report.storage_bytes, report.arena_bytes};
+  }
+  Result<int64_t> arena_bytes(const std::string& graph, const DimBinding& dims) override {
+    WEFT_TRY(uint32_t number, loaded_->find_graph(graph));
+    WEFT_TRY(BoundGraph bound, bind_graph(loaded_, number, dims));
+    return bound.arena_bytes + bound.scratch_bytes * context_.threads();
+  }
+  int threads() const override { return context_.threads(); }
+
+ private:
+  // The binding of the last run of the same graph, if the sizes are the same.
+  Result<BoundPtr> bind(const std::string& graph, const DimBinding& dims) {
+    BoundPtr& last = last_[graph];
+    if (last != nullptr && last->dims == dims) return last;
+    WEFT_TRY(last, context_.bind(graph, dims));
+    return last;
+  }
+
+  static Error missing(const std::string& graph, const std::string& name) {
+    return error({}, "the data has nothing for input '", name, "' of @", graph);
+  }
+
+  static Status check_type(const BoundTensor& input, const HostTensor& tensor) {
+    if (tensor.dtype == input.dtype && tensor.shape == input.shape) return ok();
+    return error({}, "input '", input.name, "': expected ",
+                 Type{input.dtype, Shape(input.shape.begin(), input.shape.end())}, ", got ",
+                 Type{tensor.dtype, Shape(tensor.shape.begin(), tensor.shape.end())});
+  }
+
+  LoadedPtr loaded_;
+  Context context_;
+  std::map<std::string, BoundPtr> last_;
+  std::vector<ConstBytes> inputs_;  // kept between runs, so that none allocates
+  std::vector<MutableBytes> outputs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TrainDevice>> open_cpu(const Module& module, const DeviceOptions& options) {
+  CompileRequest request;
+  request.target_cpu = options.target_cpu;
+  request.cache_folder = user_cache_folder();
+  request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
+  WEFT_TRY(CompiledExecutable compiled, compile_executable(module, request));
+  WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(std::move(compiled.executable)));
+  ContextOptions context;
+  context.threads = options.threads;
+  context.seed = options.seed;
+  WEFT_TRY(Context made, Context::create(loaded, context));
+  return std::unique_ptr<TrainDevice>(
+      std::make_unique<CpuDevice>(std::move(loaded), std::move(made)));
+}
+
+}  // namespace weft::train

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/train/device.h"
+
+#include "driver/compile.h"
+
+namespace weft::train {
+
+Result<Module> differentiate_for(Module module, const TrainRequest& train) {
+  PipelineOptions pipeline;
+  pipeline.pass.train = train;
+  pipeline.stop_after = "autodiff";
+  WEFT_TRY(std::vector<PassRecord> passes, run_pipeline(module, pipeline));
+  return module;
+}
+
+Result<std::unique_ptr<TrainDevice>> open_device(const Module& module,
+                                                 const DeviceOptions& options) {
+  if (options.device == "oracle") return open_oracle(module, options);
+  if (options.device == "cpu") {
+    return has_code_generator() ? open_cpu(module, options) : open_oracle(module, options);
+  }
+  return error({}, "weft train does not know device '", options.device, "' yet")
+      .hint("--device cpu");
+}
+
+}  // namespace weft::train
