@@ -35,7 +35,7 @@ constexpr uint64_t kMaxCacheBytes = uint64_t{512} << 20;
 
 bool is_plain(const PipelineOptions& pipeline) {
   const PassOptions& pass = pipeline.pass;
-  return !pipeline.after_pass && pipeline.stop_after.empty() && !pass.grad &&
+  return !pipeline.after_pass && pipeline.stop_after.empty() && !pass.grad && !pass.train &&
          pass.extra_rules.empty() && pass.rewrite_limit < 0 && !pass.on_rewrite;
 }
 

@@ -19,8 +19,8 @@ struct AttentionCount {
 // One of them, in words.
 struct AttentionLine {
   std::string value = {};
-  std::string form = {};    // "forward, causal, dropout 0.1; [B, 8, T, 64] by [B, 8, T, 64]"
-  std::string tiles = {};   // "attention_2 64 x 64"
+  std::string form = {};    // "forward, causal, dropout 0.1; q f32[B, 8, T, 64], k .."
+  std::string tiles = {};   // "attention_2 BI 64, BJ 64"
   std::string reason = {};  // if it is not fused
   int64_t saved_bytes = 0;  // of scores, which are never in memory
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/graph/attention.h"
 #include "ir/graph/live.h"
@@ -29,7 +30,7 @@ Permutation inverse(const Permutation& perm) {
 // What somebody needs of the attentions of a graph, and in which order of axes.
 struct Wanted {
   std::map<Value, Permutation> layouts;  // how it is read; the last axis stays the last
-  std::map<Value, size_t> reads;
+  std::set<Value> reads;
 };
 
 Wanted find_wanted(const Graph& graph) {
@@ -38,14 +39,14 @@ Wanted find_wanted(const Graph& graph) {
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph[i];
     if (!live[i]) continue;
-    for (Value operand : node.operands) ++wanted.reads[operand];
+    for (Value operand : node.operands) wanted.reads.insert(operand);
     if (node.op != Op::transpose || !is_attention(graph.node(node.operands[0]).op)) continue;
     const Permutation& perm = node.attrs.ints("perm");
-    if (perm.back() + 1 != static_cast<int64_t>(perm.size())) continue;
+    if (perm.empty() || perm.back() + 1 != static_cast<int64_t>(perm.size())) continue;
     wanted.layouts.emplace(node.operands[0], perm);  // the first one decides
   }
-  for (const Output& output : graph.outputs) ++wanted.reads[output.value];
-  for (const Update& update : graph.updates) ++wanted.reads[update.value];
+  for (const Output& output : graph.outputs) wanted.reads.insert(output.value);
+  for (const Update& update : graph.updates) wanted.reads.insert(update.value);
   return wanted;
 }
 
@@ -53,12 +54,15 @@ bool has_bias(const Graph& graph, const Node& node) {
   return attention_extras(graph, node.op, node.operands).bias.has_value();
 }
 
+// Results of the op that kernels store whatever is wanted.
+uint32_t stored_results(Op op) { return op == Op::attention ? 1 : 3; }
+
 // What the region returns: always `out`, and the gradients of q, k and v, which come out of one
 // walk.
 bool is_result(const Graph& graph, const Wanted& wanted, Value value) {
   const Node& node = graph.node(value);
-  if (node.op == Op::attention) return value.result == 0 || wanted.reads.contains(value);
-  return value.result < 3 || (wanted.reads.contains(value) && has_bias(graph, node));
+  if (value.result < stored_results(node.op)) return true;
+  return wanted.reads.contains(value) && (node.op == Op::attention || has_bias(graph, node));
 }
 
 // A region that holds one op, and the transposes in which its results are stored.
@@ -171,8 +175,46 @@ std::optional<std::vector<Value>> repeat_alike(Emitter& b, const Node& node,
   repeated[1] = with_lead(b, operands[1], lead);
   repeated[2] = with_lead(b, operands[2], lead);
   if (repeated == operands) return std::nullopt;
-  const uint32_t made = b.emit(node.op, repeated, node.attrs).node;
+  Node copy = node;
+  copy.operands = repeated;
+  copy.names.clear();
+  const uint32_t made = b.emit_node(std::move(copy));
   return {{{made, 0}, b.sum_to({made, 1}, k), b.sum_to({made, 2}, v), {made, 3}}};
+}
+
+bool repeat_for_same_heads(const Shape& a, const Shape& b) {
+  auto repeats = [](const Shape& shape, size_t from_end) {
+    return from_end > shape.size() || shape[shape.size() - from_end].is_constant(1);
+  };
+  for (size_t at = 3; at <= std::max(a.size(), b.size()); ++at) {
+    if (repeats(a, at) != repeats(b, at)) return false;
+  }
+  return true;
+}
+
+bool reads_inputs(const Graph& body, const Node& node) {
+  return std::ranges::all_of(node.operands,
+                             [&](Value operand) { return body.node(operand).op == Op::input; });
+}
+
+// A body as Committer makes it. A region that was written by hand may have another.
+bool fits_kernels(const Graph& body, const Node& node) {
+  if (attention_refusal(body, node) || !reads_inputs(body, node)) return false;
+  const bool alike =
+      repeat_for_same_heads(body.type(node.operands[1]).shape, body.type(node.operands[2]).shape);
+  if (node.op == Op::attention_grad && !alike) return false;
+  const auto index = static_cast<uint32_t>(&node - body.nodes().data());
+  std::set<Value> returned;
+  for (const Output& output : body.outputs) {
+    Value value = output.value;
+    if (body.node(value).op == Op::transpose) value = body.node(value).operands[0];
+    if (value.node != index || !returned.insert(value).second) return false;
+  }
+  for (uint32_t r = 0; r < stored_results(node.op); ++r) {
+    if (!returned.contains({index, r})) return false;
+  }
+  const bool has_dbias = node.op == Op::attention_grad && returned.contains({index, 3});
+  return !has_dbias || has_bias(body, node);
 }
 
 }  // namespace
@@ -197,10 +239,14 @@ std::optional<std::string> attention_refusal(const Graph& graph, const Node& nod
 
 const Node* fused_attention(const Node& node) {
   if (node.op != Op::region || node.attrs.text("kind") != "attention") return nullptr;
-  for (const Node& inner : node.body->nodes()) {
-    if (is_attention(inner.op)) return &inner;
+  const Graph& body = *node.body;
+  const Node* found = nullptr;
+  for (const Node& inner : body.nodes()) {
+    if (inner.op == Op::input || inner.op == Op::transpose) continue;
+    if (!is_attention(inner.op) || found != nullptr) return nullptr;
+    found = &inner;
   }
-  return nullptr;
+  return found != nullptr && fits_kernels(body, *found) ? found : nullptr;
 }
 
 Result<bool> fuse_attention(Module& module, const PassOptions& options) {

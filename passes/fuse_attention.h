@@ -18,7 +18,7 @@ Result<bool> fuse_attention(Module& module, const PassOptions& options);
 // Why an `attention` or `attention_grad` cannot run on these kernels; nothing if it can.
 std::optional<std::string> attention_refusal(const Graph& graph, const Node& node);
 
-// The op in a region of kind `attention`; null for any other node.
+// The op in a region of kind `attention` as this pass makes them; null for any other node.
 const Node* fused_attention(const Node& node);
 
 }  // namespace weft

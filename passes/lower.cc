@@ -58,6 +58,16 @@ bool is_read_in(const Graph& graph, Value value) {
   });
 }
 
+bool is_bound_after(const LoweredRegion& region, size_t program, uint32_t result) {
+  using Bound = LoweredRegion::Bound;
+  for (size_t later = program + 1; later < region.programs.size(); ++later) {
+    for (const Bound& bound : region.buffers[later]) {
+      if (bound.kind == Bound::result && bound.index == result) return true;
+    }
+  }
+  return false;
+}
+
 // What only the user gets is not read again by any kernel.
 void stream_outputs(const Graph& graph, uint32_t node, LoweredRegion& region) {
   using Bound = LoweredRegion::Bound;
@@ -65,7 +75,8 @@ void stream_outputs(const Graph& graph, uint32_t node, LoweredRegion& region) {
     for (tile::Stmt& stmt : region.programs[i].body) {
       if (stmt.kind != tile::Stmt::store) continue;
       const Bound& bound = region.buffers[i][stmt.ref.buffer];
-      stmt.stream = bound.kind == Bound::result && !is_read_in(graph, {node, bound.index});
+      stmt.stream = bound.kind == Bound::result && !is_read_in(graph, {node, bound.index}) &&
+                    !is_bound_after(region, i, bound.index);
     }
   }
 }

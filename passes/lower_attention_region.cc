@@ -33,7 +33,7 @@ class AttentionRegion {
     made_.lead.pop_back();
     const Shape keys = region.shape(node_.operands[1]);
     made_.keys = keys[keys.size() - 2];
-    made_.depth = keys.back();
+    made_.depth = region.shape(node_.operands[0]).back();
     made_.width = region.shape(node_.operands[2]).back();
     read_attributes();
     made_.q = operand(q, 0, {made_.queries, made_.depth});
@@ -149,9 +149,13 @@ AttentionKnobs choose_knobs(const Attention& attention, const Region& region, bo
     knobs.block_keys = forward ? 96 : 48;
   }
   Dim leads = 1;
-  for (const Dim& dim : attention.lead) leads = leads * dim;
-  // One owner per lead would leave all others without work.
-  knobs.serial = !leads.is_constant(1);
+  Dim owners = 1;  // of the serial form: leads of k
+  for (size_t axis = 0; axis < attention.lead.size(); ++axis) {
+    leads = leads * attention.lead[axis];
+    owners = owners * attention.k.type.shape[axis];
+  }
+  // A single owner would leave all other threads without work.
+  knobs.serial = !owners.is_constant(1);
   const bool few = leads.is_constant() && leads.constant() < region.device.programs_wanted;
   const bool long_cache = region.facts().bounds_of(attention.keys).high > kLongCache;
   if (attention.queries.is_constant(1) && few && long_cache) knobs.split_keys = kKeysOfPart;
@@ -163,7 +167,7 @@ AttentionKnobs choose_knobs(const Attention& attention, const Region& region, bo
 LoweredRegion lower_attention_region(const Region& region) {
   const AttentionRegion made(region);
   const Attention& attention = made.attention();
-  const bool forward = made.bounds().contains(out);
+  const bool forward = fused_attention(region.node())->op == Op::attention;
   const AttentionKnobs knobs = choose_knobs(attention, region, forward);
   LoweredRegion lowered;
   std::map<AttentionRole, Bound> workspaces;

@@ -71,9 +71,8 @@ bool raise_in(const Module& module, Graph& graph) {
   return true;
 }
 
-AttentionNote unrecognised(const Graph& graph, const std::string& value, std::string reason) {
+AttentionNote unrecognised(const std::string& value, std::string reason) {
   AttentionNote note;
-  note.graph = graph.name();
   note.value = value;
   note.reason = std::move(reason);
   return note;
@@ -85,7 +84,6 @@ std::optional<AttentionNote> note_of(const Graph& graph, const Node& node) {
   const Op op = fused != nullptr ? fused->op : node.op;
   if (op != Op::attention && op != Op::attention_grad) return std::nullopt;
   AttentionNote note;
-  note.graph = graph.name();
   note.backward = op == Op::attention_grad;
   note.raised = true;
   note.fused = fused != nullptr;
@@ -93,6 +91,33 @@ std::optional<AttentionNote> note_of(const Graph& graph, const Node& node) {
     note.reason = attention_refusal(graph, node).value_or("fuse-attention did not run");
   }
   return note;
+}
+
+// Of one graph, or of a body: nothing in a body is raised or fused.
+AttentionReport report_graph(const Graph& graph, const DimFacts& facts) {
+  AttentionReport notes;
+  auto names = value_names(graph);
+  ChainFinder finder(graph, facts);
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    if (auto note = note_of(graph, graph[i])) {
+      note->value = names[i][0];
+      notes.push_back(std::move(*note));
+    } else if (graph[i].body != nullptr) {
+      for (AttentionNote& inner : report_graph(*graph[i].body, facts)) {
+        inner.fused = false;
+        inner.reason = cat("it is inside the ", name(graph[i].op), " ", names[i][0]);
+        notes.push_back(std::move(inner));
+      }
+    }
+    if (!finder.sums_powers(i)) continue;
+    notes.push_back(unrecognised(names[i][0], "its sum is used elsewhere too"));
+  }
+  for_each_softmax(graph, facts, [&](uint32_t node, const Finding& finding) {
+    if (!finding.found && finding.reason.empty()) return;
+    const std::string reason = finding.found ? "raise did not look for it" : finding.reason;
+    notes.push_back(unrecognised(names[node][0], reason));
+  });
+  return notes;
 }
 
 }  // namespace
@@ -108,21 +133,11 @@ Result<bool> raise_attention(Module& module, const PassOptions& options) {
 AttentionReport attention_report(const Module& module) {
   AttentionReport notes;
   for (const Graph& graph : module.graphs) {
-    auto names = value_names(graph);
-    ChainFinder finder(graph, module.dims);
-    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-      if (auto note = note_of(graph, graph[i])) {
-        note->value = names[i][0];
-        notes.push_back(std::move(*note));
-      }
-      if (!finder.sums_powers(i)) continue;
-      notes.push_back(unrecognised(graph, names[i][0], "its sum is used elsewhere too"));
+    AttentionReport found = report_graph(graph, module.dims);
+    for (AttentionNote& note : found) {
+      note.graph = graph.name();
+      notes.push_back(std::move(note));
     }
-    for_each_softmax(graph, module.dims, [&](uint32_t node, const Finding& finding) {
-      if (!finding.found && finding.reason.empty()) return;
-      const std::string reason = finding.found ? "raise did not run" : finding.reason;
-      notes.push_back(unrecognised(graph, names[node][0], reason));
-    });
   }
   return notes;
 }

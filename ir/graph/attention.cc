@@ -42,8 +42,9 @@ AttentionExtras attention_extras(const Graph& graph, Op op, const std::vector<Va
 }
 
 std::optional<int64_t> window_limit(const Attrs& attrs, std::string_view side) {
+  constexpr int64_t kBeyondAll = int64_t{1} << 30;  // so that kernels may count in 32 bits
   int64_t limit = attrs.integer(side);
-  return limit < 0 ? std::nullopt : std::optional(limit);
+  return limit < 0 || limit >= kBeyondAll ? std::nullopt : std::optional(limit);
 }
 
 }  // namespace weft

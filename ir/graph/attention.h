@@ -23,7 +23,7 @@ std::optional<AttentionExtras> attention_extras(Op op, std::span<const DType> op
 // Of a node, whose types were checked; its operands are those given, in `graph`.
 AttentionExtras attention_extras(const Graph& graph, Op op, const std::vector<Value>& operands);
 
-// A limit of the window on one side; nothing if there is none.
+// A limit of the window on one side; nothing if there is none, or one that no size reaches.
 std::optional<int64_t> window_limit(const Attrs& attrs, std::string_view side);
 
 // The type of row statistics: 16-bit floats could not hold them.
