@@ -17,8 +17,6 @@ constexpr int64_t kMaxHeadSize = 1024;  // a tile of rows stays in a near cache
 
 using Permutation = std::vector<int64_t>;
 
-bool is_attention(Op op) { return op == Op::attention || op == Op::attention_grad; }
-
 Permutation inverse(const Permutation& perm) {
   Permutation result(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {

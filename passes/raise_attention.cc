@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
+#include "ir/graph/attention.h"
 #include "ir/graph/live.h"
 #include "ir/graph/rebuild.h"
 #include "ir/text/text.h"
@@ -82,7 +83,7 @@ AttentionNote unrecognised(const std::string& value, std::string reason) {
 std::optional<AttentionNote> note_of(const Graph& graph, const Node& node) {
   const Node* fused = fused_attention(node);
   const Op op = fused != nullptr ? fused->op : node.op;
-  if (op != Op::attention && op != Op::attention_grad) return std::nullopt;
+  if (!is_attention(op)) return std::nullopt;
   AttentionNote note;
   note.backward = op == Op::attention_grad;
   note.raised = true;

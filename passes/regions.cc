@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/graph/attention.h"
+
 namespace weft {
 namespace {
 
@@ -219,7 +221,7 @@ FormOrRefusal region_form(const Part& part, const DimFacts& facts) {
   std::vector<uint32_t> sinks;
   for (uint32_t i : part.nodes) {
     const Node& node = graph[i];
-    if (node.op == Op::attention || node.op == Op::attention_grad) return attention_form(part, i);
+    if (is_attention(node.op)) return attention_form(part, i);
     if (node.op == Op::matmul) {
       multiplies = true;
     } else if (is_reduction(node)) {

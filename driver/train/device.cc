@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/train/device.h"
 
+#include <cstring>
+
 #include "driver/compile.h"
 
 namespace weft::train {
+
+double real_at(const HostTensor& tensor, size_t at) {
+  if (tensor.dtype == DType::f64) {
+    double value = 0;
+    std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
+    return value;
+  }
+  float value = 0;
+  std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
+  return value;
+}
 
 Result<Module> differentiate_for(Module module, const TrainRequest& train) {
   PipelineOptions pipeline;

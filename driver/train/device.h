@@ -19,6 +19,7 @@ namespace weft::train {
 // Elements one after the other, little endian.
 using HostTensor = data::BatchInput;
 using HostTensors = std::map<std::string, HostTensor>;
+double real_at(const HostTensor& tensor, size_t at);  // of f32 or f64
 
 struct DeviceOptions {
   std::string device = "cpu";

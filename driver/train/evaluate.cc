@@ -10,17 +10,6 @@
 namespace weft::train {
 namespace {
 
-double real_at(const HostTensor& tensor, size_t at) {
-  if (tensor.dtype == DType::f64) {
-    double value = 0;
-    std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
-  return value;
-}
-
 int32_t label_at(const HostTensor& tensor, size_t at) {
   int32_t value = 0;
   std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));

@@ -26,18 +26,6 @@ void put(HostTensor& tensor, size_t at, T value) {
   std::memcpy(tensor.bytes.data() + at * sizeof(T), &value, sizeof(T));
 }
 
-// Element `at` of a float tensor.
-double number(const HostTensor& tensor, size_t at) {
-  if (tensor.dtype == DType::f64) {
-    double value = 0;
-    std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, tensor.bytes.data() + at * sizeof(value), sizeof(value));
-  return value;
-}
-
 HostTensor scalar() { return {DType::f32, {}, std::vector<std::byte>(4)}; }
 
 int64_t tokens_of(const data::Batch& batch, data::TaskKind kind) {
@@ -133,13 +121,13 @@ Result<StepReport> Trainer::step(int64_t number_of_step) {
     const bool last = part + 1 == options_.accumulate;
     WEFT_TRY_STATUS(device_.run(last ? kTrainStep : kAccumulate, batch_->inputs, numbers_,
                                 batch_->dims, outputs_));
-    weighted += weight * number(outputs_.at("loss"), 0);
+    weighted += weight * real_at(outputs_.at("loss"), 0);
   }
   StepReport report;
   report.step = number_of_step;
   report.lr = learning_rate(options_.rates(), number_of_step);
   report.loss = weighted / labels;
-  report.grad_norm = number(outputs_.at("grad_norm"), 0);
+  report.grad_norm = real_at(outputs_.at("grad_norm"), 0);
   report.finite = std::isfinite(report.loss) && std::isfinite(report.grad_norm);
   progress_.step = number_of_step;
   progress_.position = train_.position();

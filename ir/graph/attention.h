@@ -9,6 +9,8 @@
 
 namespace weft {
 
+inline bool is_attention(Op op) { return op == Op::attention || op == Op::attention_grad; }
+
 // Where the operands are that may be left out.
 struct AttentionExtras {
   std::optional<size_t> bias;
