@@ -6,6 +6,7 @@
 
 #include "ir/oracle/compare.h"
 #include "tests/decode/small_model.h"
+#include "tests/support/suite.h"
 
 namespace weft::decode {
 namespace {
@@ -56,6 +57,7 @@ TEST(Cache, EqualsTheWholeForward) {
   for (const char* device : {"cpu", "oracle"}) {
     check_translator(small_translator(), device);
     for (Positions positions : {Positions::learned, Positions::rotary, Positions::none}) {
+      if (suite() == "quick") break;
       train::TrainOptions options = small_translator();
       options.model.positions = positions;
       options.model.norm = positions == Positions::rotary ? Norm::pre : Norm::post;

@@ -1,14 +1,14 @@
 // weft translate: lines in, lines out.
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/decode/translate.h"
-
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 
 #include "driver/decode/source_text.h"
+#include "driver/decode/trace.h"
 #include "driver/devices.h"
+#include "ir/support/file.h"
 #include "tools/cli.h"
 #include "tools/decode_flags.h"
 
@@ -23,6 +23,8 @@ struct Options {
   std::string run;
   decode::SearchOptions search;
   int64_t batch = 64;
+  bool show_trace = false;
+  std::string heatmap;
 };
 
 std::string number(double value) {
@@ -31,7 +33,9 @@ std::string number(double value) {
   return text;
 }
 
-nlohmann::ordered_json as_json(int64_t line, const std::string& source, const Translated& done) {
+// With a trace if there is a tokenizer.
+nlohmann::ordered_json as_json(int64_t line, const std::string& source, const Translated& done,
+                               const data::Tokenizer* tokenizer) {
   nlohmann::ordered_json json = {{"line", line}, {"source", source}};
   json["translation"] = done.best[0].text;
   json["score"] = done.best[0].hypothesis.score;
@@ -43,6 +47,10 @@ nlohmann::ordered_json as_json(int64_t line, const std::string& source, const Tr
                    {"ended", one.hypothesis.ended}});
   }
   json["n_best"] = std::move(all);
+  if (tokenizer != nullptr) {
+    json["source_tokens"] = done.source;
+    json["trace"] = decode::trace_json(*tokenizer, done);
+  }
   if (!done.warnings.empty()) json["warnings"] = done.warnings;
   return json;
 }
@@ -73,40 +81,67 @@ Status read_lines(decode::InputLines& input, size_t limit, const Common& common,
   return ok();
 }
 
-Status translate_all(const Options& options, const Common& common, decode::DecodeModel& model) {
-  decode::InputLines input(STDIN_FILENO);
-  const size_t limit =
-      ::isatty(STDIN_FILENO) != 0 ? 1 : kBatchesAtOnce * static_cast<size_t>(options.batch);
-  std::vector<std::string> lines;
-  int64_t number = 1;
-  int64_t tokens = 0;
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    WEFT_TRY_STATUS(read_lines(input, limit, common, number, lines));
-    if (lines.empty()) break;
+class Translator {
+ public:
+  Translator(const Options& options, const Common& common, decode::DecodeModel& model)
+      : options_(options), common_(common), model_(model) {
+    if (options.search.trace) traced_ = &model.tokenizer();
+  }
+
+  Status run() {
+    decode::InputLines input(STDIN_FILENO);
+    const size_t limit =
+        ::isatty(STDIN_FILENO) != 0 ? 1 : kBatchesAtOnce * static_cast<size_t>(options_.batch);
+    std::vector<std::string> lines;
+    const auto start = std::chrono::steady_clock::now();
+    for (;;) {
+      WEFT_TRY_STATUS(read_lines(input, limit, common_, number_, lines));
+      if (lines.empty()) break;
+      WEFT_TRY_STATUS(translate_some(lines));
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (common_.verbose) {
+      note(common_, cat(number_ - 1, " lines, ", tokens_, " tokens in ", took.count(),
+                        " s: ", static_cast<double>(tokens_) / took.count(), " tokens/s"));
+    }
+    return options_.heatmap.empty() ? ok() : write_file(options_.heatmap, heatmap_.page());
+  }
+
+ private:
+  Status translate_some(const std::vector<std::string>& lines) {
     WEFT_TRY(std::vector<Translated> done,
-             decode::translate(model, lines, options.search, options.batch));
+             decode::translate(model_, lines, options_.search, options_.batch));
     std::string out;
-    for (size_t i = 0; i < lines.size(); ++i, ++number) {
+    for (size_t i = 0; i < lines.size(); ++i, ++number_) {
       for (const std::string& warning : done[i].warnings) {
-        warn(common, cat("line ", number, " ", warning));
+        warn(common_, cat("line ", number_, " ", warning));
       }
-      tokens += done[i].target_tokens;
-      if (common.json) {
-        WEFT_TRY_STATUS(put_json(as_json(number, lines[i], done[i])));
-      } else {
-        out += as_text(number, done[i], options.search.n_best);
+      tokens_ += done[i].target_tokens;
+      if (!options_.heatmap.empty()) heatmap_.add(*traced_, number_, done[i]);
+      const data::Tokenizer* shown = options_.show_trace ? traced_ : nullptr;
+      if (common_.json) {
+        // What a line holds need not be UTF-8.
+        out += as_json(number_, lines[i], done[i], shown)
+                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+               "\n";
+        continue;
       }
+      out += as_text(number_, done[i], options_.search.n_best);
+      if (shown != nullptr) out += decode::trace_text(*shown, done[i]);
     }
     WEFT_TRY_STATUS(put(out));
+    std::fflush(stdout);
+    return ok();
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (common.verbose) {
-    note(common, cat(number - 1, " lines, ", tokens, " tokens in ", took.count(),
-                     " s: ", static_cast<double>(tokens) / took.count(), " tokens/s"));
-  }
-  return ok();
-}
+
+  const Options& options_;
+  const Common& common_;
+  decode::DecodeModel& model_;
+  const data::Tokenizer* traced_ = nullptr;
+  decode::Heatmap heatmap_;
+  int64_t number_ = 1;  // of the next line
+  int64_t tokens_ = 0;
+};
 
 }  // namespace
 
@@ -121,14 +156,21 @@ void add_translate(Session& session) {
   command->add_option("--batch", options->batch, "lines at a time")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  command->add_flag("--trace", options->show_trace,
+                    "shows each step's five likeliest tokens, and what it attended to");
+  command->add_option("--heatmap", options->heatmap,
+                      "HTML file for a drawing of source against target");
   on_run(session, command, [&session, options]() -> Status {
     Common& common = session.common;
+    options->search.trace = options->show_trace || !options->heatmap.empty();
     WEFT_TRY_STATUS(decode::check(options->search));
     WEFT_TRY(std::string notice, choose_device(common.device));
     if (!notice.empty()) note(common, notice);
+    decode::OpenOptions open = open_options(common);
+    open.weights = options->search.trace;
     WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
-             decode::open_run(options->run, data::TaskKind::translation, open_options(common)));
-    return translate_all(*options, common, *model);
+             decode::open_run(options->run, data::TaskKind::translation, open));
+    return Translator(*options, common, *model).run();
   });
 }
 
