@@ -74,8 +74,9 @@ class OracleDevice : public TrainDevice {
 
   Status resize_storage(const std::string& name, const std::vector<int64_t>& shape) override {
     const Storage* storage = module_.find_storage(name);
-    if (storage == nullptr || storage->type.rank() != shape.size() || shape.empty()) {
-      return error({}, "there is no storage @", name, " of ", shape.size(), " axes");
+    if (storage == nullptr || storage->type.rank() != shape.size() ||
+        element_count(storage->type.shape).is_constant()) {
+      return error({}, "there is no storage @", name, " of ", shape.size(), " axes to be sized");
     }
     Tensor fresh = Tensor::zeros(storage->type.dtype, shape);
     auto old = storage_.find(name);
