@@ -17,6 +17,10 @@ using DecomposeFn = std::vector<Value> (*)(Emitter& b, const Node& node,
                                            const std::vector<Value>& operands);
 DecomposeFn decomposition(Op op);  // null for a primitive
 
+// The weights of an `attention` node before dropout, [.., T, S]: rows that sum up to 1, or to 0
+// where nothing is left. `operands` as above.
+Value attention_weights(Emitter& b, const Node& node, const std::vector<Value>& operands);
+
 // Replaces every composite by primitives, repeatedly, until none is left.
 Result<bool> decompose(Module& module, const PassOptions& options);
 

@@ -89,6 +89,7 @@ Status run_training(Session& session, RunFolder& folder, train::Session& run) {
   hooks.stop = &watch_interrupts();
   train::Trainer trainer(run.options, run.module, *run.device, *run.train, *run.valid, folder,
                          std::move(hooks));
+  trainer.set_observer(run.observer);
   WEFT_TRY_STATUS(trainer.resume());
   if (trainer.progress().step > 0)
     note(common, cat("going on after step ", trainer.progress().step));
