@@ -114,6 +114,7 @@ void add_profile(Session& session);
 void add_tune(Session& session);
 void add_verify(Session& session);
 void add_train(Session& session);
+void add_report(Session& session);
 void add_devices(Session& session);
 void add_bench(Session& session);
 void add_docs(Session& session);

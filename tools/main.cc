@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   weft::cli::add_tune(session);
   weft::cli::add_verify(session);
   weft::cli::add_train(session);
+  weft::cli::add_report(session);
   weft::cli::add_devices(session);
   weft::cli::add_bench(session);
   weft::cli::add_docs(session);
