@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 using Ids = std::vector<int32_t>;
 using data::TaskKind;
 
+constexpr size_t kMostWeights = 2'000'000;  // on a page, of all heads
+
 data::BatchInput tensor_of(const Ids& ids) {
   data::BatchInput input{DType::i32, {1, static_cast<int64_t>(ids.size())}, {}};
   input.bytes.resize(ids.size() * sizeof(int32_t));
@@ -82,7 +84,15 @@ class Example {
     train::HostTensors outputs;
     WEFT_TRY_STATUS(model_.device->run(kObserve, batch_.inputs, {}, batch_.dims, outputs));
     Json maps = Json::array();
+    size_t bytes = 0;
     for (const ObservedAttention& item : model_.observer.attentions) {
+      bytes += outputs.at(item.output).bytes.size();
+      if (bytes > kMostWeights * sizeof(float)) {
+        notes_.push_back(cat("only the first ", maps.size(), " of ",
+                             model_.observer.attentions.size(),
+                             " attentions are shown: all would be too much for a page"));
+        break;
+      }
       WEFT_TRY(Json map, map_of(item, outputs.at(item.output)));
       maps.push_back(std::move(map));
     }

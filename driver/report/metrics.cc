@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
-constexpr int kMostDepth = 3;  // attention -> layer -> statistic -> one number per head
+constexpr size_t kMostNamed = 3;  // damaged lines
+constexpr int kMostDepth = 3;     // attention -> layer -> statistic -> one number per head
 
 constexpr const char* kNumbers[] = {"epoch",        "loss",         "ppl",         "val_loss",
                                     "val_ppl",      "val_accuracy", "grad_norm",   "lr",
@@ -51,7 +52,6 @@ Json known_parts(const Json& line) {
 void read_line(std::string_view text, size_t number, Metrics& metrics, size_t& bad) {
   const Json line = Json::parse(text.begin(), text.end(), nullptr, false);
   if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) {
-    constexpr size_t kMostNamed = 3;
     if (++bad <= kMostNamed) {
       metrics.notes.push_back(
           cat("metrics.jsonl: line ", number, " is cut short or damaged, and left out"));
@@ -113,7 +113,6 @@ Metrics read_metrics(const std::string& run) {
     read_line(rest.substr(0, end), ++number, metrics, bad);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  constexpr size_t kMostNamed = 3;
   if (bad > kMostNamed) {
     metrics.notes.push_back(cat("metrics.jsonl: ", bad - kMostNamed, " more lines are damaged"));
   }

@@ -54,6 +54,7 @@ function linearTicks(low, high, count) {
 function logTicks(low, high) {
   const ticks = [];
   const decades = Math.log10(high / low);
+  if (decades < 0.5) return linearTicks(low, high, 5);
   const marks = decades > 3 ? [1] : decades > 1.2 ? [1, 3] : [1, 1.5, 2, 3, 5, 7];
   for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); ++p) {
     for (const m of marks) {
@@ -66,7 +67,7 @@ function logTicks(low, high) {
 
 // A position on an axis for each value, and its ticks.
 function axis(values, from, to, log, count) {
-  let low = Math.min(...values.slice(0, 1)), high = low;
+  let low = values[0], high = low;
   for (const v of values) { low = Math.min(low, v); high = Math.max(high, v); }
   if (!log && low > 0 && low < 0.4 * high) low = 0;
   if (low === high) { const d = log ? 0 : Math.abs(low) * 0.1 || 1; low -= d; high += d; }
@@ -138,7 +139,7 @@ class LineChart {
   legend() {
     return el('div', {class: 'legend'}, ...this.spec.series.map(s => el('button', {
       'aria-pressed': String(!this.hidden.has(s.name)),
-      onclick: () => { this.hidden.has(s.name) ? this.hidden.delete(s.name) : this.hidden.add(s.name); this.draw(); },
+      onclick: () => { this.hidden.delete(s.name) || this.hidden.add(s.name); this.draw(); },
     }, el('i', {class: s.dashed ? 'dashed' : '', style: 'border-color:' + s.color}), s.name)));
   }
 
@@ -146,8 +147,9 @@ class LineChart {
     const box = this.svg.getBoundingClientRect();
     const k = kPlot.width / box.width;
     const at = (e.clientX - box.left) * k, height = (e.clientY - box.top) * k;
+    const far = i => Math.abs(this.x.place(this.xs[i]) - at);
     let best = 0;
-    this.xs.forEach((x, i) => { if (Math.abs(this.x.place(x) - at) < Math.abs(this.x.place(this.xs[best]) - at)) best = i; });
+    for (let i = 1; i < this.xs.length; ++i) if (far(i) < far(best)) best = i;
     this.show(best, height, e.clientX, e.clientY);
   }
 
@@ -166,14 +168,17 @@ class LineChart {
     const step = this.xs[index], rows = [];
     this.shown().forEach((s, i) => {
       const found = s.points.find(q => q[0] === step);
-      if (found) rows.push({s, line: this.lines[i], value: found[1], far: Math.abs(this.y.place(found[1]) - height)});
+      if (!found) return;
+      const far = Math.abs(this.y.place(found[1]) - height);
+      rows.push({name: s.name, line: this.lines[i], value: found[1], far});
     });
     const near = rows.reduce((a, b) => !a || b.far < a.far ? b : a, null);
-    this.lines.forEach(line => line.classList.toggle('near', rows.length > 1 && near && line === near.line));
+    const isNear = row => rows.length > 1 && row === near;
+    this.lines.forEach(line => line.classList.toggle('near', rows.some(row => isNear(row) && row.line === line)));
     for (const end of ['x1', 'x2']) this.cursor.setAttribute(end, this.x.place(step));
     this.cursor.setAttribute('visibility', 'visible');
     showTip(x, y, el('div', {}, 'step ' + step.toLocaleString('en')), el('table', {}, ...rows.map(row =>
-      el('tr', {class: rows.length > 1 && row === near ? 'strong' : ''}, el('td', {}, row.s.name), el('td', {}, short(row.value))))));
+      el('tr', {class: isNear(row) ? 'strong' : ''}, el('td', {}, row.name), el('td', {}, short(row.value))))));
   }
 
   leave() {

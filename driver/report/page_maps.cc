@@ -5,15 +5,13 @@
 namespace weft::report {
 
 const char kMapScript[] = R"js(
-// One hue for each kind of layer ("encoder.attn"), paler with depth.
-function layerColors(names) {
-  const kinds = [...new Set(names.map(kindOf))];
-  return names.map(name => {
-    const kind = kinds.indexOf(kindOf(name));
-    const alike = names.filter(other => kindOf(other) === kindOf(name));
-    const share = alike.length > 1 ? alike.indexOf(name) / (alike.length - 1) : 0;
-    return {name, dashed: kind >= 6, color: `color-mix(in oklab, var(--c${kind % 6}) ${100 - 60 * share}%, var(--card))`};
-  });
+// One hue for each kind of layer ("encoder.attn"), paler with depth; the same in every chart.
+function layerColor(name, names) {
+  const kind = [...new Set(names.map(kindOf))].indexOf(kindOf(name));
+  const alike = names.filter(other => kindOf(other) === kindOf(name));
+  const share = alike.length > 1 ? alike.indexOf(name) / (alike.length - 1) : 0;
+  const color = `color-mix(in oklab, var(--c${kind % 6}) ${100 - 45 * share}%, var(--card))`;
+  return {name, color, dashed: kind >= 6};
 }
 const kindOf = name => name.split('.').filter(part => !/^\d+$/.test(part)).join('.');
 
@@ -35,6 +33,7 @@ function mix(stops, t) {
   const i = Math.min(Math.floor(at), stops.length - 2);
   return stops[i].map((c, k) => Math.round(c + (stops[i + 1][k] - c) * (at - i)));
 }
+const shade = weight => weight ** 0.6;  // so that small weights are seen
 const css = rgb => `rgb(${rgb.join(',')})`;
 const inkOn = rgb => 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] > 140 ? '#15171a' : '#ffffff';
 
@@ -51,7 +50,7 @@ function paint(canvas, rows, columns, values, stops, t) {
 function rampBar(name, low, high) {
   const canvas = el('canvas', {'aria-hidden': 'true'});
   const steps = [...Array(64).keys()].map(i => i / 63);
-  keepDrawn(() => paint(canvas, 1, 64, steps, ramp(name), v => v));
+  keepDrawn(() => paint(canvas, 1, 64, steps, ramp(name), name === 'low' ? shade : v => v));
   return el('div', {class: 'ramp'}, low, canvas, high);
 }
 
@@ -68,20 +67,21 @@ function onCell(node, rows, columns, tell) {
 }
 
 function positionCard(map) {
-  const canvas = el('canvas', {class: 'plane', role: 'img', 'data-rows': map.rows, 'data-columns': map.columns,
+  const canvas = el('canvas', {class: 'plane', role: 'img',
     'aria-label': `${map.name}: ${map.rows} positions, ${map.columns} components`,
     style: `height:${Math.max(160, Math.min(420, map.rows * 4))}px`});
-  const most = Math.max(...map.values.map(v => Math.abs(v ?? 0)), 1e-9);
+  const most = map.values.reduce((a, v) => Math.max(a, Math.abs(v)), 1e-9);
   keepDrawn(() => paint(canvas, map.rows, map.columns, map.values, ramp('both'), v => 0.5 + v / most / 2));
   onCell(canvas, map.rows, map.columns, (row, column) => el('span', {},
     `position ${row}, component ${column}: ${short(map.values[row * map.columns + column])}`));
   return el('div', {class: 'card', 'data-positions': map.name},
-    el('div', {class: 'head'}, el('h3', {}, `${map.name} (${map.kind})`),
+    el('div', {class: 'head'}, el('h3', {}, map.name === map.kind ? map.name : `${map.name} (${map.kind})`),
       el('span', {class: 'soft'}, `${map.rows} positions down, ${map.columns} components across`)),
     canvas, rampBar('both', short(-most), short(most)));
 }
 
-const shownToken = text => text === '' ? '∅' : text.replace(/ /g, '␣').replace(/\n/g, '⏎').replace(/\t/g, '⇥');
+const shownToken = text =>
+  text === '' ? '∅' : text.replace(/ /g, '␣').replace(/\n/g, '⏎').replace(/\t/g, '⇥');
 const widthOf = text => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x1100 ? 12.5 : 7.2), 0);
 
 // The large map of one head, with its tokens.
@@ -95,19 +95,23 @@ function focusMap(map, head) {
     y: top + cell * (r + 0.68), 'text-anchor': 'end'}, text));
   const columnTexts = columns.map((text, c) => svg('text', {class: 'column', 'data-token': map.columns[c],
     transform: `translate(${left + cell * (c + 0.6)},${top - 6}) rotate(-55)`}, text));
-  const mark = (r, c, on) => { rowTexts[r].classList.toggle('on', on); columnTexts[c].classList.toggle('on', on); };
+  const mark = (r, c, on) => [rowTexts[r], columnTexts[c]].forEach(text => text.classList.toggle('on', on));
   const cells = values.map((value, i) => {
     const r = Math.floor(i / columns.length), c = i % columns.length;
-    return svg('rect', {x: left + cell * c + 0.5, y: top + cell * r + 0.5, width: cell - 1, height: cell - 1, rx: 2,
-      'data-row': r, 'data-weight': value,
-      onpointermove: e => { mark(r, c, true); showTip(e.clientX, e.clientY, el('span', {}, `${rows[r]} → ${columns[c]}: ${short(value)}`)); },
+    const text = `${rows[r]} → ${columns[c]}: ${short(value)}`;
+    return svg('rect', {x: left + cell * c + 0.5, y: top + cell * r + 0.5, width: cell - 1, height: cell - 1,
+      rx: 2, 'data-row': r, 'data-weight': value,
+      onpointermove: e => { mark(r, c, true); showTip(e.clientX, e.clientY, text); },
       onpointerleave: () => { mark(r, c, false); hideTip(); }});
   });
-  redraws.focus = () => cells.forEach((rect, i) => rect.setAttribute('fill', css(mix(ramp('low'), values[i]))));
+  redraws.focus = () => cells.forEach((rect, i) =>
+    rect.setAttribute('fill', css(mix(ramp('low'), shade(values[i])))));
   redraws.focus();
-  return svg('svg', {viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, role: 'img', 'data-map': map.name, 'data-head': head,
+  return svg('svg', {viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, role: 'img',
+    'data-map': map.name, 'data-head': head,
     style: `max-width:${Math.round(Math.max(width * 1.5, 500))}px`,
-    'aria-label': `attention of ${map.name}, head ${head}: rows are queries, columns are keys`}, ...cells, ...rowTexts, ...columnTexts);
+    'aria-label': `attention of ${map.name}, head ${head}: rows are queries, columns are keys`},
+    ...cells, ...rowTexts, ...columnTexts);
 }
 
 function attentionMaps(maps) {
@@ -119,15 +123,16 @@ function attentionMaps(maps) {
   };
   const bar = rampBar('low', '0', '1');
   redraws.push(() => redraws.focus && redraws.focus());
-  const list = el('div', {class: 'card'}, ...maps.map(map => el('div', {class: 'layer'}, el('h3', {}, map.name),
-    el('div', {class: 'heads'}, ...map.heads.map((values, head) => {
-      const canvas = el('canvas', {'aria-hidden': 'true'});
-      keepDrawn(() => paint(canvas, map.rows.length, map.columns.length, values, ramp('low'), v => v));
-      const button = el('button', {class: 'head-map', 'aria-pressed': 'false', 'aria-label': `${map.name}, head ${head}`,
-        onclick: () => choose(map, head, button)}, canvas, 'head ' + head);
-      buttons.push(button);
-      return button;
-    })))));
+  const small = (map, head) => {
+    const canvas = el('canvas', {'aria-hidden': 'true'});
+    keepDrawn(() => paint(canvas, map.rows.length, map.columns.length, map.heads[head], ramp('low'), shade));
+    const button = el('button', {class: 'head-map', 'aria-pressed': 'false',
+      'aria-label': `${map.name}, head ${head}`, onclick: () => choose(map, head, button)}, canvas, 'head ' + head);
+    buttons.push(button);
+    return button;
+  };
+  const list = el('div', {class: 'card'}, ...maps.map(map => el('div', {class: 'layer'},
+    el('h3', {}, map.name), el('div', {class: 'heads'}, ...map.heads.map((_, head) => small(map, head))))));
   const first = maps.map(map => map.name).findLastIndex(name => name.includes('cross'));
   const start = maps.slice(0, Math.max(first, 0)).reduce((sum, map) => sum + map.heads.length, 0);
   choose(maps[Math.max(first, 0)], 0, buttons[start]);

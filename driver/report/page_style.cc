@@ -34,6 +34,7 @@ summary { cursor: pointer; font-weight: 600; font-size: 14px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px 12px;
   min-width: 0; }
 .head { display: flex; justify-content: space-between; align-items: baseline; gap: 8px; margin-bottom: 6px; }
+.head .soft { font-size: 12.5px; }
 button { font: inherit; color: inherit; background: none; border: 1px solid transparent; border-radius: 6px;
   padding: 1px 6px; cursor: pointer; }
 button:hover { border-color: var(--line); }

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kSmall =
-    " --d-model 16 --layers 2 --heads 2 --d-ff 32 --batch 4 --dropout 0.1 --steps 12"
+    " --d-model 16 --heads 2 --d-ff 32 --batch 4 --dropout 0.1 --steps 12"
     " --eval-every 4 --log-every 1 -q";
 
 class ReportCommand : public CliTest {
@@ -43,8 +43,8 @@ class ReportCommand : public CliTest {
     std::string text;
     for (int i = 0; i < 200; ++i) text += "a <b> & \"c\" cat sat " + std::to_string(i % 7) + "\n";
     write("text.txt", text);
-    const Outcome outcome =
-        weft("train gpt-char --text text.txt --out run --context 16" + std::string(kSmall));
+    const Outcome outcome = weft(
+        "train gpt-char --text text.txt --out run --context 16 --layers 2" + std::string(kSmall));
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   void train_translation() const {
@@ -57,7 +57,7 @@ class ReportCommand : public CliTest {
     write("a.en", source);
     write("a.ko", target);
     const Outcome outcome = weft("train transformer-tiny --src a.en --tgt a.ko --tokenizer char" +
-                                 std::string(" --out run") + kSmall);
+                                 std::string(" --out run --layers 1") + kSmall);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
 
@@ -162,30 +162,69 @@ TEST_F(ReportCommand, APageIsDrawnByABrowser) {
   EXPECT_EQ(data_of(page.dom)["attention"]["maps"].size(), 2u);
 }
 
+// What a reader does: points at a chart and at a map, chooses a head, a scale and a line.
+constexpr const char* kReader = R"(<script>
+const told = [];
+function at(node, type) {
+  const box = node.getBoundingClientRect();
+  node.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: box.left + box.width / 2,
+    clientY: box.top + box.height / 2}));
+  told.push(document.getElementById('tip').textContent);
+}
+const heads = document.querySelectorAll('.head-map');
+heads[heads.length - 1].click();
+at(document.querySelector('[data-chart="Loss"] svg'), 'pointermove');
+at(document.querySelector('.focus rect'), 'pointermove');
+at(document.querySelector('.plane'), 'pointermove');
+for (const button of document.querySelectorAll('.scale, .legend button')) button.click();
+for (const chart of document.querySelectorAll('.chart')) at(chart, 'pointermove');
+for (const chart of document.querySelectorAll('.chart')) {
+  chart.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));
+}
+document.documentElement.dataset.told = told.slice(0, 3).join('|');
+</script>)";
+
+TEST_F(ReportCommand, ThePageAnswersItsReader) {
+  const std::optional<std::string> chromium = find_chromium();
+  if (!chromium) GTEST_SKIP() << "there is no Chromium here";
+  train_language_model();
+  ASSERT_EQ(weft("report run --sentence 'cat'").code, 0);
+  std::string html = slurp(path("report.html"));
+  html.insert(html.rfind("</body>"), kReader);
+  write("read.html", html);
+  const Rendered page = open_page(*chromium, path("read.html"), path("browser"));
+  EXPECT_THAT(page.messages, IsEmpty());
+  EXPECT_THAT(page.dom, Not(HasSubstr("data-error")));
+  EXPECT_THAT(page.dom, HasSubstr("data-map=\"layers.1.attn\" data-head=\"1\""));
+  const std::vector<Element> root = elements(page.dom, "html");
+  ASSERT_EQ(root.size(), 1u);
+  const std::string told = root[0].attributes.at("data-told");
+  EXPECT_THAT(told, ::testing::MatchesRegex("step .*training.*\\|c → c: 1\\|position .*"));
+}
+
 TEST_F(ReportCommand, ATranslationHasThreeKindsOfMaps) {
   train_translation();
   ASSERT_EQ(weft("report run --sentence 'i see 7' --target '나 7'").code, 0);
   const nlohmann::json given = data_of(slurp(path("report.html")))["attention"];
   std::vector<std::string> names;
   for (const auto& map : given["maps"]) names.push_back(map["name"]);
-  EXPECT_THAT(names, ElementsAre("encoder.0.attn", "encoder.1.attn", "decoder.0.attn",
-                                 "decoder.0.cross", "decoder.1.attn", "decoder.1.cross"));
+  EXPECT_THAT(names, ElementsAre("encoder.0.attn", "decoder.0.attn", "decoder.0.cross"));
   const nlohmann::json source = {"i", " ", "s", "e", "e", " ", "7", "</s>"};
   const nlohmann::json target = {"<s>", "나", " ", "7"};
   EXPECT_EQ(given["maps"][0]["rows"], source);
-  EXPECT_EQ(given["maps"][2]["columns"], target);
-  EXPECT_EQ(given["maps"][3]["rows"], target);
-  EXPECT_EQ(given["maps"][3]["columns"], source);
+  EXPECT_EQ(given["maps"][1]["columns"], target);
+  EXPECT_EQ(given["maps"][2]["rows"], target);
+  EXPECT_EQ(given["maps"][2]["columns"], source);
   EXPECT_FALSE(given["decoded"].get<bool>());
   // A causal map looks at nothing that follows.
-  EXPECT_EQ(given["maps"][2]["heads"][0][1], 0);
+  EXPECT_EQ(given["maps"][1]["heads"][0][1], 0);
   ASSERT_EQ(weft("report run --sentence 'i see 7'").code, 0);
   const nlohmann::json decoded = data_of(slurp(path("report.html")))["attention"];
   EXPECT_TRUE(decoded["decoded"].get<bool>());
-  EXPECT_EQ(decoded["maps"][3]["rows"][0], "<s>");
+  EXPECT_EQ(decoded["maps"][2]["rows"][0], "<s>");
   EXPECT_EQ(decoded["maps"][0], given["maps"][0]);  // the source does not see the target
   ASSERT_EQ(weft("report run").code, 0);            // of validation data
-  EXPECT_EQ(data_of(slurp(path("report.html")))["attention"]["maps"].size(), 6u);
+  EXPECT_EQ(data_of(slurp(path("report.html")))["attention"]["maps"].size(), 3u);
 }
 
 TEST_F(ReportCommand, RunsAtAnyPointOfTheirLife) {
@@ -194,15 +233,24 @@ TEST_F(ReportCommand, RunsAtAnyPointOfTheirLife) {
   std::ofstream(path("run/metrics.jsonl"), std::ios::app)
       << R"({"step": 9, "warning": "<script>alert(1)</script>"})"
       << "\n"
-      << R"({"step": 13, "lo)";
+      << R"({"step": 13, "loss": null, "grad_norms": {"a": "x"}, "attention": {"a": "x", "b": null,)"
+      << R"( "c": {"entropy": ["y", 1], "distance": 5}, "d": {"entropy": []}}})"
+      << "\n"
+      << R"({"step": 14, "lo)";
   Outcome cut = weft("report run --json");
   ASSERT_EQ(cut.code, 0) << cut.err;
-  EXPECT_THAT(cut.out, HasSubstr("\"lines\":12,"));
+  EXPECT_THAT(cut.out, HasSubstr("\"lines\":13,"));
   EXPECT_THAT(cut.out, HasSubstr("is cut short or damaged"));
   const std::string page = slurp(path("report.html"));
-  EXPECT_THAT(page, HasSubstr("not finished: the last line is of step 12"));
+  EXPECT_THAT(page, HasSubstr("not finished: the last line is of step 13"));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_EQ(data_of(page)["warnings"][0]["text"], "<script>alert(1)</script>");
+
+  if (auto chromium = find_chromium()) {
+    const Rendered strange = open_page(*chromium, path("report.html"), path("browser"));
+    EXPECT_THAT(strange.messages, IsEmpty());
+    EXPECT_THAT(strange.dom, HasSubstr("data-ready=\"1\""));
+  }
 
   fs::resize_file(path("run/best.safetensors"), 100);
   Outcome damaged = weft("report run");
