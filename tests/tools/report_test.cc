@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/suite.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/cli_fixture.h"
 
@@ -203,6 +204,7 @@ TEST_F(ReportCommand, ThePageAnswersItsReader) {
 }
 
 TEST_F(ReportCommand, ATranslationHasThreeKindsOfMaps) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   train_translation();
   ASSERT_EQ(weft("report run --sentence 'i see 7' --target '나 7'").code, 0);
   const nlohmann::json given = data_of(slurp(path("report.html")))["attention"];
