@@ -21,8 +21,8 @@ DecomposeFn decomposition(Op op);  // null for a primitive
 // where nothing is left. `operands` as above.
 Value attention_weights(Emitter& b, const Node& node, const std::vector<Value>& operands);
 
-// Replaces every composite by primitives, repeatedly, until none is left; with options.fuse_attention
-// but for regions of kind attention.
+// Replaces every composite by primitives, repeatedly, until none is left; with
+// options.fuse_attention but for regions of kind attention.
 Result<bool> decompose(Module& module, const PassOptions& options);
 
 }  // namespace weft
