@@ -98,6 +98,13 @@ class Gathering {
     fact("parameters", parameter_count(model.module));
     data_["weights"] = std::filesystem::path(model.weights).filename().string();
     WEFT_TRY(data_["positions"], position_maps(model, notes_));
+    if (data_["positions"].empty()) {
+      data_["no_positions"] =
+          model.options.model.positions == Positions::rotary
+              ? "Queries and keys are turned by their positions (rotary): there is "
+                "no table."
+              : "The model has no positions.";
+    }
     WEFT_TRY(data_["attention"], attention_maps(model, options_.sentence, options_.target, notes_));
     return ok();
   }

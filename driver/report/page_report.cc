@@ -30,12 +30,12 @@ function byLayer(title, table, log, get) {
     ({...layerColor(name, layers), points: pointsOf(line => value(line, name))})), log);
 }
 
-function section(title, lead, cards, layout) {
+function section(title, lead, cards, layout, missing) {
   const some = cards.filter(card => card !== null);
   const id = title.toLowerCase().replace(/\W+/g, '-');
   page.append(el('h2', {id}, title), el('p', {class: 'lead'}, lead), some.length
     ? el('div', {class: layout || 'grid'}, ...some)
-    : el('p', {class: 'soft', 'data-missing': id}, 'Nothing of this was recorded.'));
+    : el('p', {class: 'soft', 'data-missing': id}, missing || 'Nothing of this was recorded.'));
   nav.append(el('a', {href: '#' + id}, title));
 }
 
@@ -147,7 +147,7 @@ const seen = data.attention && data.attention.maps.length ? data.attention : nul
 section('Attention maps', 'Each row shows how one token divides its attention: it sums up to 1. Choose a head ' +
   'for its map with tokens.', seen ? [exampleCard(seen), attentionMaps(seen.maps)] : [], 'maps-section');
 section('Positions', 'What is added to the tokens to tell their places apart.',
-  (data.positions || []).map(positionCard));
+  (data.positions || []).map(positionCard), 'grid', data.no_positions);
 page.append(el('footer', {}, `Made by weft report from ${lines.length} lines of metrics.jsonl.`));
 document.documentElement.dataset.ready = '1';
 )js";
