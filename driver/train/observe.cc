@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/train/attention_statistics.h"
+#include "driver/train/dry_run.h"
 #include "driver/train/watch.h"
 
 namespace weft::train {
@@ -48,12 +49,6 @@ std::vector<bool> rows_that_count(const Observer& observer, const ObservedAttent
     counts[i] = id != data::kPad;
   }
   return counts;
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
 }
 
 Status put_norms(const Observer& observer, const HostTensors& outputs, Json& line,

@@ -16,18 +16,13 @@ namespace weft::cli {
 namespace {
 
 using train::RunFolder;
+using train::short_number;
 using train::TrainOptions;
 
 constexpr uint64_t kMaxResultBytes = 1 << 16;
 
 train::DeviceOptions device_options(const Common& common, uint64_t seed) {
   return {common.device, common.target_cpu, common.threads, seed};
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
 }
 
 std::string progress_line(const train::StepReport& r, const TrainOptions& o) {
