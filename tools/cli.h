@@ -118,6 +118,7 @@ void add_train(Session& session);
 void add_translate(Session& session);
 void add_eval(Session& session);
 void add_generate(Session& session);
+void add_report(Session& session);
 void add_devices(Session& session);
 void add_bench(Session& session);
 void add_docs(Session& session);

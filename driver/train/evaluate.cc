@@ -14,6 +14,10 @@ Result<eval::Evaluation> Trainer::evaluate() {
 
 Status Trainer::evaluate_into(nlohmann::ordered_json& line) {
   WEFT_TRY_STATUS(watch_layers(line));
+  if (observer_ != nullptr) {
+    auto tell = [this](const std::string& text) { return warn(text); };
+    WEFT_TRY_STATUS(observe_into(*observer_, device_, line, tell));
+  }
   WEFT_TRY(eval::Evaluation found, evaluate());
   if (std::isfinite(found.loss)) {
     line["val_loss"] = found.loss;

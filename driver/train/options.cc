@@ -166,15 +166,27 @@ Status check(const TrainOptions& o) {
   return ok();
 }
 
-Result<Module> build_model(const TrainOptions& options) {
+namespace {
+
+Result<Module> build_with(const TrainOptions& options, const TransformerConfig& config) {
   const Preset* preset = find_preset(options.preset);
   if (preset == nullptr) return error({}, "there is no preset '", options.preset, "'");
-  WEFT_TRY(Module module, preset->build_with(options.model));
+  return preset->build_with(config);
+}
+
+}  // namespace
+
+Result<Module> build_plain(const TrainOptions& options) {
   TransformerConfig plain = options.model;
   plain.dropout = 0;
   plain.attn_dropout = 0;
   plain.label_smoothing = 0;
-  WEFT_TRY(Module evaluated, preset->build_with(plain));
+  return build_with(options, plain);
+}
+
+Result<Module> build_model(const TrainOptions& options) {
+  WEFT_TRY(Module module, build_with(options, options.model));
+  WEFT_TRY(Module evaluated, build_plain(options));
   const bool classifies = options.task.kind == data::TaskKind::text_classification ||
                           options.task.kind == data::TaskKind::image_classification;
   if (!classifies)

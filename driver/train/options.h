@@ -57,6 +57,9 @@ Status check(const TrainOptions& options);
 nlohmann::ordered_json to_json(const TrainOptions& options);
 Result<TrainOptions> parse_options(const nlohmann::json& json);
 
+// The same model without dropout and label smoothing: @forward and @loss.
+Result<Module> build_plain(const TrainOptions& options);
+
 // The module of a run: @loss with dropout and smoothing, @evaluate without, and @forward where
 // labels are counted that came out right.
 Result<Module> build_model(const TrainOptions& options);

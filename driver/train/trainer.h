@@ -10,6 +10,7 @@
 
 #include "driver/eval/loss.h"
 #include "driver/train/checkpoint.h"
+#include "driver/train/observe.h"
 #include "driver/train/run_folder.h"
 #include "driver/train/watch.h"
 
@@ -41,6 +42,10 @@ class Trainer {
   // outlive this.
   Trainer(const TrainOptions& options, const Module& module, TrainDevice& device,
           data::BatchStream& train, data::BatchStream& valid, RunFolder& folder, TrainHooks hooks);
+
+  // Looks inside the model at each evaluation. `observer`, which must outlive this, is what
+  // add_observe made for the module.
+  void set_observer(const Observer& observer) { observer_ = &observer; }
 
   // Goes to the newest checkpoint of the folder, or to the beginning if there is none; what was
   // written to metrics.jsonl after it goes.
@@ -78,6 +83,7 @@ class Trainer {
   data::BatchStream& valid_;
   RunFolder& folder_;
   TrainHooks hooks_;
+  const Observer* observer_ = nullptr;
 
   Progress progress_;
   int64_t saved_step_ = -1;
