@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace weft::decode {
 namespace {
@@ -123,9 +124,20 @@ class Search {
     });
   }
 
+  // Once no hypothesis that goes on, if it ended next at no cost, would be among the best.
   bool is_done(const Sentence& sentence) const {
-    const bool alive = std::ranges::any_of(sentence.live, &Live::alive);
-    return !alive || sentence.finished.size() >= beam_;
+    double best = -std::numeric_limits<double>::infinity();
+    bool alive = false;
+    for (const Live& live : sentence.live) {
+      if (!live.alive) continue;
+      alive = true;
+      best = std::max(best, normalised(live.score, live.tokens.size() + 1));
+    }
+    const std::vector<Hypothesis>& finished = sentence.finished;
+    if (!alive || (beam_ == 1 && !finished.empty())) return true;
+    const auto better = std::ranges::count_if(
+        finished, [&](const Hypothesis& hypothesis) { return hypothesis.normalised >= best; });
+    return better >= options_.n_best;
   }
 
   double normalised(double score, size_t length) const {
@@ -269,36 +281,6 @@ class Search {
 };
 
 }  // namespace
-
-Status check(const SearchOptions& options) {
-  if (options.beam < 1 || options.beam > 4096) {
-    return error({}, "--beam is ", options.beam, ", expected 1 to 4096");
-  }
-  if (options.n_best < 1 || options.n_best > options.beam) {
-    return error({}, "--n-best is ", options.n_best, ", expected 1 to the beam's ", options.beam);
-  }
-  if (!std::isfinite(options.length_penalty)) {
-    return error({}, "--length-penalty is ", options.length_penalty, ", expected a number");
-  }
-  if (options.min_length < 0 || options.max_length < 0 || options.no_repeat < 0) {
-    return error({}, "lengths are at least 0");
-  }
-  if (options.max_length > 0 && options.min_length > options.max_length) {
-    return error({}, "--min-length ", options.min_length, " is above --max-length ",
-                 options.max_length);
-  }
-  return ok();
-}
-
-std::vector<const StepTrace*> steps_of(const Hypothesis& hypothesis) {
-  std::vector<const StepTrace*> steps;
-  for (const StepTrace* step = hypothesis.trace.get(); step != nullptr;
-       step = step->earlier.get()) {
-    steps.push_back(step);
-  }
-  std::ranges::reverse(steps);
-  return steps;
-}
 
 Result<std::vector<std::vector<Hypothesis>>> search(Decoder& decoder, std::span<const Ids> sources,
                                                     const SearchOptions& options) {
