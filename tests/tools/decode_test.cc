@@ -170,5 +170,19 @@ TEST_F(DecodeCommand, SaysWhatItCannotTake) {
   EXPECT_THAT(weft("translate run --beam 0", "a.src").err, HasSubstr("--beam is 0"));
 }
 
+TEST_F(DecodeCommand, ShowsTheGraphs) {
+  EXPECT_EQ(weft("derive gpt-char -o decode.weft").code, 0);
+  const Outcome told = weft("explain decode.weft --graph @decode --dim B=1 --dim W=1 --dim C=64");
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr(" 0 copies"));
+  const auto fused =
+      nlohmann::json::parse(weft("compile decode.weft --graph @decode -o d.weftx --json").out);
+  EXPECT_EQ(fused["attention"]["forward_fused"], 4);
+  EXPECT_EQ(fused["attention"]["unfused"], 0);
+  const Outcome wrong = weft("derive bert-base");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("error: @forward has 2 outputs"));
+}
+
 }  // namespace
 }  // namespace weft
