@@ -44,7 +44,7 @@ nlohmann::ordered_json bleu_json(const eval::Bleu& bleu, const eval::BleuOptions
 
 Status put_report(const Common& common, const nlohmann::ordered_json& json,
                   const std::string& text) {
-  return common.json ? put(json.dump() + "\n") : put(text);
+  return common.json ? put_json(json) : put(text);
 }
 
 // Which files the run's kind asks for; what is missing or does not belong is told.
