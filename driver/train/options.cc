@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "driver/train/module_model.h"
 #include "models/zoo.h"
 
 namespace weft::train {
@@ -112,6 +113,18 @@ Result<TrainOptions> default_options(const std::string& name) {
   return o;
 }
 
+TrainOptions recipe_of(data::TaskKind kind) {
+  TrainOptions o;
+  switch (kind) {
+    case data::TaskKind::translation: translation_recipe(o); break;
+    case data::TaskKind::language_model: language_model_recipe(o); break;
+    case data::TaskKind::text_classification: text_classifier_recipe(o); break;
+    case data::TaskKind::image_classification: image_classifier_recipe(o); break;
+  }
+  if (kind != data::TaskKind::translation) o.model.ignore_label = -100;
+  return o;
+}
+
 namespace {
 
 struct Least {
@@ -129,7 +142,7 @@ struct Positive {
 }  // namespace
 
 Status check(const TrainOptions& o) {
-  WEFT_TRY_STATUS(check(o.model));
+  if (o.module.empty()) WEFT_TRY_STATUS(check(o.model));
   const Least whole[] = {{"--steps", o.steps, 1},           {"--epochs", o.epochs, 0},
                          {"--warmup", o.warmup, 0},         {"--accumulate", o.accumulate, 1},
                          {"--patience", o.patience, 0},     {"--average", o.average, 0},
@@ -166,7 +179,9 @@ Status check(const TrainOptions& o) {
   return ok();
 }
 
-Result<Module> build_model(const TrainOptions& options) {
+namespace {
+
+Result<Module> build_from_preset(const TrainOptions& options) {
   const Preset* preset = find_preset(options.preset);
   if (preset == nullptr) return error({}, "there is no preset '", options.preset, "'");
   WEFT_TRY(Module module, preset->build_with(options.model));
@@ -175,15 +190,24 @@ Result<Module> build_model(const TrainOptions& options) {
   plain.attn_dropout = 0;
   plain.label_smoothing = 0;
   WEFT_TRY(Module evaluated, preset->build_with(plain));
-  const bool classifies = options.task.kind == data::TaskKind::text_classification ||
-                          options.task.kind == data::TaskKind::image_classification;
-  if (!classifies)
-    std::erase_if(module.graphs, [](const Graph& g) { return g.name() == "forward"; });
   for (Graph& graph : evaluated.graphs) {
     if (graph.name() != "loss") continue;
     graph.set_name("evaluate");
     graph.outputs[0].name = "val_loss";
     module.graphs.push_back(std::move(graph));
+  }
+  return module;
+}
+
+}  // namespace
+
+Result<Module> build_model(const TrainOptions& options) {
+  WEFT_TRY(Module module,
+           options.module.empty() ? build_from_preset(options) : build_from_module(options));
+  const bool classifies = options.task.kind == data::TaskKind::text_classification ||
+                          options.task.kind == data::TaskKind::image_classification;
+  if (!classifies) {
+    std::erase_if(module.graphs, [](const Graph& g) { return g.name() == "forward"; });
   }
   return module;
 }

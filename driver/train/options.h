@@ -13,7 +13,8 @@
 namespace weft::train {
 
 struct TrainOptions {
-  std::string preset;       // whose family builds the model
+  std::string preset;       // whose family builds the model; empty: `module` does
+  std::string module = {};  // file of a module that is trained in place of a preset
   TransformerConfig model;  // vocab and classes follow from the data
   data::TaskOptions task;
 
@@ -49,6 +50,8 @@ struct TrainOptions {
 // The preset's own sizes with a recipe for training it. Fails if the preset is unknown, or if it
 // cannot be trained from text, tables or images.
 Result<TrainOptions> default_options(const std::string& preset);
+// The recipe alone, for models that are no preset (module_model.h).
+TrainOptions recipe_of(data::TaskKind kind);
 
 // Whether the choices fit together; says which one does not.
 Status check(const TrainOptions& options);
