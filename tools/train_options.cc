@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "driver/train/module_model.h"
+#include "models/zoo.h"
 #include "tools/train_flags.h"
 
 namespace weft::cli {
@@ -217,6 +218,16 @@ data::TaskKind kind_of(const TrainFlags& f) {
                          : data::TaskKind::image_classification;
 }
 
+// A recipe may be for a smaller model than the preset is.
+void tell_size(const TrainOptions& o, const TrainFlags& f, const Common& common) {
+  const TransformerConfig& own = find_preset(o.preset)->config;
+  const bool chosen = f.d_model || f.layers;
+  if (chosen || own.d_model == o.model.d_model) return;
+  note(common, cat("training ", o.model.encoder_layers, " layers of width ", o.model.d_model,
+                   ", for small data; the size of ", o.preset, " is --layers ", own.encoder_layers,
+                   " --d-model ", own.d_model, " --heads ", own.heads, " --d-ff ", own.d_ff));
+}
+
 // The recipe of what is to be trained: a module's file or a preset.
 Result<TrainOptions> recipe(const TrainFlags& f, const Common& common) {
   WEFT_TRY(std::string preset, default_preset(f));
@@ -229,7 +240,9 @@ Result<TrainOptions> recipe(const TrainFlags& f, const Common& common) {
       preset = "vit-tiny";
     }
   }
-  return train::default_options(preset);
+  WEFT_TRY(TrainOptions o, train::default_options(preset));
+  tell_size(o, f, common);
+  return o;
 }
 
 }  // namespace

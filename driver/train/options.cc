@@ -33,26 +33,37 @@ void language_model_recipe(TrainOptions& o) {
   o.eval_every = o.save_every = 250;
 }
 
+// For some ten thousand short texts: a small model, strongly regularised. Chosen on 1,000 sentences
+// of SST-2's training part, after everything that shares a phrase with them was taken out of it.
 void text_classifier_recipe(TrainOptions& o) {
-  set_adamw(o, 0.98, 0.01);
+  set_adamw(o, 0.98, 0.1);
+  o.model.d_model = 128;
+  o.model.encoder_layers = 2;
+  o.model.heads = 4;
+  o.model.d_ff = 256;
+  o.model.dropout = 0.3;
+  o.model.label_smoothing = 0.1;
+  o.model.vocab = 8000;
   o.task.kind = data::TaskKind::text_classification;
+  o.task.tokenizer = data::TokenizerKind::unigram;
+  o.task.word_dropout = 0.1;
   o.task.batch = 64;
-  o.lr = 3e-4;
-  o.warmup = 500;
-  o.epochs = 3;
+  o.lr = 1e-3;
+  o.warmup = 400;
+  o.steps = 3000;
   o.eval_every = o.save_every = 500;
-  o.patience = 5;
 }
 
-// Chosen on the last 150 of the first 1,500 rows of the 8x8 digits, three seeds each: much decay,
-// for data this small.
+// Chosen on rows held out of the first 1,500 of the 8x8 digits (1,200 to 1,500, and 0 to 300):
+// much decay and slight changes to the images, for data this small.
 void image_classifier_recipe(TrainOptions& o) {
   set_adamw(o, 0.99, 0.5);
   o.task.kind = data::TaskKind::image_classification;
   o.task.batch = 64;
+  o.task.augment = {.rotate = 10, .scale = 0.1, .shear = 0.1};
   o.lr = 1e-3;
   o.warmup = 100;
-  o.steps = 1500;
+  o.steps = 3000;
   o.eval_every = o.save_every = 250;
 }
 
