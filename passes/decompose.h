@@ -17,7 +17,8 @@ using DecomposeFn = std::vector<Value> (*)(Emitter& b, const Node& node,
                                            const std::vector<Value>& operands);
 DecomposeFn decomposition(Op op);  // null for a primitive
 
-// Replaces every composite by primitives, repeatedly, until none is left.
+// Replaces every composite by primitives, repeatedly, until none is left; with options.fuse_attention
+// but for regions of kind attention.
 Result<bool> decompose(Module& module, const PassOptions& options);
 
 }  // namespace weft

@@ -25,51 +25,50 @@ Operands decompose_global_norm(Emitter& b, const Node& node, const Operands& ope
   return {b.sqrt({total})};
 }
 
-Operands decompose_softmax(Emitter& b, const Node& node, const Operands& operands) {
-  Value in = operands[0];
-  Value zero = b.like(0, in);
-  Attrs over_row = keep_axis(node.attrs.integer("axis"));
-  // A row masked everywhere has -inf as its largest element; -inf - (-inf) would be NaN.
-  Value largest = b.max({in}, over_row);
-  Value masked = b.eq({largest, b.like(-std::numeric_limits<double>::infinity(), in)});
-  Value powers = b.exp({b.sub({in, b.select({masked, zero, largest})})});
-  Value total = b.sum({powers}, over_row);
-  // One division a row: the total is at least 1, so its inverse loses nothing but a rounding.
-  Value one = b.like(1, in);
-  return {b.mul({powers, b.div({one, b.select({masked, one, total})})})};
-}
-
 namespace {
 
-struct LogSum {
-  Value centre;   // [.., 1, ..]: the largest element, 0 if it is not finite
-  Value shifted;  // in - centre
-  Value total;    // [.., 1, ..]: sum of exp(shifted)
+// What softmax, its logarithm and logsumexp share, in one spelling: where a loss and its gradient
+// need two of them, a row's powers are computed once.
+struct RowPowers {
+  Value largest;  // [.., 1, ..]
+  Value masked;   // [.., 1, ..]: every element is -inf
+  Value shifted;  // in - largest; in itself where masked, as -inf - (-inf) would be NaN
+  Value powers;   // exp(shifted)
+  Value total;    // [.., 1, ..]: their sum
 };
 
-LogSum log_sum(Emitter& b, Value in, int64_t axis) {
-  Attrs over_row = keep_axis(axis);
-  LogSum sum;
-  Value largest = b.max({in}, over_row);
-  sum.centre = b.select({b.is_finite({largest}), largest, b.like(0, in)});
-  sum.shifted = b.sub({in, sum.centre});
-  sum.total = b.sum({b.exp({sum.shifted})}, over_row);
-  return sum;
+RowPowers row_powers(Emitter& b, Value in, int64_t axis) {
+  const Attrs over_row = keep_axis(axis);
+  RowPowers row;
+  row.largest = b.max({in}, over_row);
+  row.masked = b.eq({row.largest, b.like(-std::numeric_limits<double>::infinity(), in)});
+  row.shifted = b.sub({in, b.select({row.masked, b.like(0, in), row.largest})});
+  row.powers = b.exp({row.shifted});
+  row.total = b.sum({row.powers}, over_row);
+  return row;
 }
 
 }  // namespace
 
+Operands decompose_softmax(Emitter& b, const Node& node, const Operands& operands) {
+  RowPowers row = row_powers(b, operands[0], node.attrs.integer("axis"));
+  // One division a row: the total is at least 1, so its inverse loses nothing but a rounding.
+  Value one = b.like(1, row.total);
+  return {b.mul({row.powers, b.div({one, b.select({row.masked, one, row.total})})})};
+}
+
 Operands decompose_log_softmax(Emitter& b, const Node& node, const Operands& operands) {
-  LogSum sum = log_sum(b, operands[0], node.attrs.integer("axis"));
+  RowPowers row = row_powers(b, operands[0], node.attrs.integer("axis"));
   // A row masked everywhere has nothing to take the logarithm of, and stays -inf.
-  Value zero = b.like(0, sum.total);
-  Value log = b.select({b.eq({sum.total, zero}), zero, b.log({sum.total})});
-  return {b.sub({sum.shifted, log})};
+  Value finite = b.is_finite({row.largest});
+  return {b.sub({row.shifted, b.select({finite, b.log({row.total}), b.like(0, row.total)})})};
 }
 
 Operands decompose_logsumexp(Emitter& b, const Node& node, const Operands& operands) {
-  LogSum sum = log_sum(b, operands[0], node.attrs.integer("axis"));
-  return {b.reshape_to(b.add({b.log({sum.total}), sum.centre}), node.types[0].shape)};
+  RowPowers row = row_powers(b, operands[0], node.attrs.integer("axis"));
+  Value sum = b.add({b.log({row.total}), row.largest});
+  sum = b.select({b.is_finite({row.largest}), sum, row.largest});
+  return {b.reshape_to(sum, node.types[0].shape)};
 }
 
 Operands decompose_layer_norm(Emitter& b, const Node& node, const Operands& operands) {

@@ -1,6 +1,7 @@
 // Index maps as addresses; loads and stores of one element per lane.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <ranges>
 
 #include "backends/cpu/emitter.h"
 #include "ir/support/check.h"
@@ -10,7 +11,7 @@ namespace weft::cpu {
 using tile::Index;
 
 llvm::Value* KernelEmitter::coordinate(AxisId axis) {
-  for (const Level& level : levels_) {
+  for (const Level& level : std::views::reverse(levels_)) {
     if (level.axis == axis) return level.coordinate;
   }
   WEFT_CHECK(axes_[axis].single,

@@ -170,7 +170,7 @@ int KernelEmitter::rows_for(int few, int full) {
   return std::min(best, few);
 }
 
-void KernelEmitter::emit_product_loop(const Stmt& stmt) {
+void KernelEmitter::emit_product_loop(const Stmt& stmt, std::span<const Stmt> rest) {
   const Value& dot = program_.values[stmt.yields[0]];
   Product product{.lhs = dot.operands[0], .rhs = dot.operands[1], .k = stmt.axis};
   for (AxisId axis : walked(program_.values[product.lhs].axes)) {
@@ -198,6 +198,11 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt) {
   flush();
 
   shape_product(product);
+  product.result = stmt.results[0];
+  const Value& start = program_.values[stmt.init[0]];
+  const bool from_zero = start.kind == Value::constant && start.number == 0 && start.integer == 0;
+  product.finishes = from_zero && plan_finish(product, rest);
+  if (product.finishes) prepare_finish(product);
   make_sums(product, stmt);
   if (product.inner) {
     multiply_inner(product);
@@ -207,7 +212,10 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt) {
     multiply(product);
   }
   axes_[product.k] = saved;
-  slots_[stmt.results[0]] = product.sums;
+  if (!product.finishes) slots_[stmt.results[0]] = product.sums;
+  for (size_t i = 0; i < product.column_sums.size(); ++i) {
+    slots_[product.column_sums[i]] = product.column_slots[i];
+  }
 }
 
 Dim KernelEmitter::round_up(const Dim& value, int64_t to) {
@@ -232,6 +240,7 @@ void KernelEmitter::make_sums(Product& product, const Stmt& stmt) {
   sums.strides.push_back(1);
   for (AxisId axis : sums.axes) sums.bases.push_back(axes_[axis].base);
   sums.address = new_scratch(height * width, product.memory, "sums");
+  if (product.finishes) return;  // they start in registers
   Sink start = keep_sink(stmt.init[0], sums);
   std::ranges::sort(start.axes);
   push(std::move(start));
@@ -259,8 +268,13 @@ void KernelEmitter::for_each_micro_tile(const Product& product, const MicroTile&
   llvm::Value* height = product.m == tile::kNone ? i64(1) : axes_[product.m].size;
   llvm::Value* width = axes_[product.n].size;
   llvm::Value* block = i64(product.k_block);
+  llvm::Value* deep = product.depth;
+  // What follows a sum of no products is done too.
+  if (product.finishes) {
+    deep = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, product.depth, i64(1));
+  }
   apart([&] {
-    loop(i64(0), product.depth, block, "block", [&](llvm::Value* begin) {
+    loop(i64(0), deep, block, "block", [&](llvm::Value* begin) {
       llvm::Value* end = min64(product.depth, ir_.CreateAdd(begin, block));
       if (product.near_lhs != nullptr) apart([&] { copy_near(product, begin, end); });
       loop(i64(0), width, i64(product.columns()), "columns", [&](llvm::Value* column) {

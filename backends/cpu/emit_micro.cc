@@ -200,8 +200,6 @@ void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
 }
 
 void KernelEmitter::multiply(const Product& product) {
-  llvm::Type* vector = with_lanes(product.type, product.lanes);
-  const llvm::Align align = alignment(product.memory);
   llvm::Value* share = panel_share(product);
   for_each_micro_tile(
       product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
@@ -209,81 +207,69 @@ void KernelEmitter::multiply(const Product& product) {
         const Streams columns = rhs_stream(product, column, begin);
         prefetch_near(product, row, column, begin, end);
         prefetch_panel(product, share, row, column, begin, end);
-        std::vector<llvm::AllocaInst*> sums;
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {
           llvm::Value* at = ir_.CreateAdd(column, i64(i % product.vectors * product.lanes));
           llvm::Value* down = ir_.CreateAdd(row, i64(i / product.vectors));
           addresses.push_back(sum_address(product, down, at));
-          sums.push_back(new_register(vector, "sum"));
-          ir_.CreateStore(ir_.CreateAlignedLoad(vector, addresses.back(), align), sums.back());
+        }
+        const std::vector<llvm::AllocaInst*> sums = start_sums(product, addresses, begin);
+        if (product.finishes) {
+          if_then(ir_.CreateICmpSGE(end, product.depth),
+                  [&] { apart([&] { prefetch_far(product, row, column); }); });
         }
         loop(i64(0), ir_.CreateSub(end, begin), i64(1), "k",
              [&](llvm::Value* k) { multiply_step(product, rows, columns, k, sums); });
-        for (size_t i = 0; i < sums.size(); ++i) {
-          ir_.CreateAlignedStore(ir_.CreateLoad(vector, sums[i]), addresses[i], align);
-        }
+        end_sums(product, {row, column, end}, sums, addresses);
       });
 }
 
-// Sums over k of products of `streams`, each of the first `rows` with each of the others.
-std::vector<llvm::Value*> KernelEmitter::inner_products(const Product& product,
-                                                        const std::vector<llvm::Value*>& streams,
-                                                        llvm::Value* from, llvm::Value* to,
-                                                        int lanes) {
-  llvm::Type* type = with_lanes(product.type, lanes);
-  const auto rows = static_cast<size_t>(product.rows);
-  const size_t across = streams.size() - rows;
+// The sums of a micro-tile as they are before a block of k.
+std::vector<llvm::AllocaInst*> KernelEmitter::start_sums(const Product& product,
+                                                         const std::vector<llvm::Value*>& addresses,
+                                                         llvm::Value* begin) {
+  llvm::Type* vector = with_lanes(product.type, product.lanes);
   std::vector<llvm::AllocaInst*> sums;
-  for (size_t i = 0; i < rows * across; ++i) {
-    sums.push_back(new_register(type, "sum"));
-    ir_.CreateStore(llvm::Constant::getNullValue(type), sums.back());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    sums.push_back(new_register(vector, "sum"));
+    if (product.finishes) ir_.CreateStore(llvm::Constant::getNullValue(vector), sums[i]);
   }
-  loop(from, to, i64(lanes), "k", [&](llvm::Value* k) {
-    std::vector<llvm::Value*> elements;
-    for (llvm::Value* stream : streams) {
-      elements.push_back(ir_.CreateAlignedLoad(type, element_address(stream, k, product.memory),
-                                               alignment(product.memory)));
-    }
+  auto read = [&] {
     for (size_t i = 0; i < sums.size(); ++i) {
-      llvm::Value* old = ir_.CreateLoad(type, sums[i]);
-      llvm::Value* sum =
-          add_product(product, old, elements[i / across], elements[rows + i % across]);
-      ir_.CreateStore(sum, sums[i]);
+      llvm::Value* old = ir_.CreateAlignedLoad(vector, addresses[i], alignment(product.memory));
+      ir_.CreateStore(old, sums[i]);
     }
-  });
-  std::vector<llvm::Value*> results;
-  for (llvm::AllocaInst* sum : sums) results.push_back(ir_.CreateLoad(type, sum));
-  return results;
+  };
+  product.finishes ? if_then(ir_.CreateICmpNE(begin, i64(0)), read) : read();
+  return sums;
 }
 
-// Rows of lhs times rows of what rhs is the transpose of: both are read in vectors along k.
-void KernelEmitter::multiply_inner(const Product& product) {
-  const llvm::Align align = alignment(product.memory);
-  auto plus = [&](llvm::Value* a, llvm::Value* b) {
-    return emit_map(Op::add, {a, b}, product.memory, product.memory);
+// What becomes of them after it: they go to scratch, or are complete.
+void KernelEmitter::end_sums(const Product& product, const MicroPlace& at,
+                             const std::vector<llvm::AllocaInst*>& sums,
+                             const std::vector<llvm::Value*>& addresses) {
+  std::vector<llvm::Value*> values;
+  for (llvm::AllocaInst* sum : sums) {
+    values.push_back(ir_.CreateLoad(sum->getAllocatedType(), sum));
+  }
+  auto write = [&] {
+    for (size_t i = 0; i < values.size(); ++i) {
+      ir_.CreateAlignedStore(values[i], addresses[i], alignment(product.memory));
+    }
   };
-  for_each_micro_tile(product, [&](llvm::Value* row, llvm::Value* column, llvm::Value* begin,
-                                   llvm::Value* end) {
-    std::vector<llvm::Value*> streams = lhs_streams(product, row, begin).addresses;
-    for (int i = 0; i < product.vectors; ++i) {
-      llvm::Value* at = clamped(product.n, ir_.CreateAdd(column, i64(i)));
-      streams.push_back(plain_address(product, product.rhs, product.n, at, begin));
-    }
-    llvm::Value* count = ir_.CreateSub(end, begin);
-    llvm::Value* stop = ir_.CreateSub(count, ir_.CreateSRem(count, i64(product.lanes)));
-    std::vector<llvm::Value*> wide = inner_products(product, streams, i64(0), stop, product.lanes);
-    std::vector<llvm::Value*> single = inner_products(product, streams, stop, count, 1);
-    for (size_t i = 0; i < wide.size(); ++i) {
-      llvm::Value* sum = wide[i];
-      if (product.lanes > 1) sum = across_lanes(tile::Reduce::add, sum, product.memory);
-      const auto at = static_cast<int64_t>(i);
-      llvm::Value* address = sum_address(product, ir_.CreateAdd(row, i64(at / product.vectors)),
-                                         ir_.CreateAdd(column, i64(at % product.vectors)));
-      llvm::Value* old = ir_.CreateAlignedLoad(product.type, address, align);
-      ir_.CreateAlignedStore(plus(old, plus(sum, single[i])), address, align);
-    }
-  });
+  if (!product.finishes) return write();
+  auto inside = [&](AxisId axis, llvm::Value* first, int64_t count) {
+    return ir_.CreateICmpSLE(ir_.CreateAdd(first, i64(count)), axes_[axis].size);
+  };
+  llvm::Value* last = ir_.CreateICmpSGE(at.end, product.depth);
+  llvm::Value* whole = ir_.CreateAnd(inside(product.m, at.row, product.rows),
+                                     inside(product.n, at.column, product.columns()));
+  if (product.long_finish) whole = ir_.getFalse();
+  llvm::Value* now = ir_.CreateAnd(last, whole);
+  if_then(now, [&] { finish_micro_tile(product, at.row, at.column, values); });
+  if_then(ir_.CreateNot(now), write);
+  if_then(ir_.CreateAnd(last, ir_.CreateNot(whole)),
+          [&] { finish_in_scratch(product, at.row, at.column); });
 }
 
 }  // namespace weft::cpu

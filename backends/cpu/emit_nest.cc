@@ -16,6 +16,12 @@ namespace {
 // Bodies of a reduction's main loop: enough sums side by side to hide the latency of an addition.
 constexpr size_t kReductionParts = 4;
 
+// How well lanes fit that are `step` elements apart.
+int step_score(const Dim& step) {
+  if (step.is_constant(1)) return 3;
+  return step.is_constant(0) ? 0 : -2;
+}
+
 }  // namespace
 
 // How well lanes along `axis` fit: contiguous accesses count for it, scattered ones against.
@@ -33,12 +39,14 @@ int KernelEmitter::ref_score(const tile::Ref& ref, AxisId axis) const {
     });
     if (gathered) return -2;
   }
-  if (step.is_constant(1)) return 3;
-  return step.is_constant(0) ? 0 : -2;
+  return step_score(step);
 }
 
 int KernelEmitter::lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) const {
-  if (id == tile::kNone || slots_.contains(id) || !seen.insert(id).second) return 0;
+  if (id == tile::kNone || !seen.insert(id).second) return 0;
+  if (auto slot = slots_.find(id); slot != slots_.end()) {
+    return step_score(slot_step(slot->second, axis));
+  }
   const Value& value = program_.values[id];
   if (fresh_.contains(id) && value.kind != Value::map) return 0;
   int score = value.kind == Value::load ? ref_score(value.ref, axis) : 0;
@@ -46,30 +54,43 @@ int KernelEmitter::lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) 
   return score + lane_score(value.where, axis, seen);
 }
 
+int KernelEmitter::nest_score(const std::vector<Sink>& sinks, AxisId axis) const {
+  int score = 0;
+  std::set<ValueId> seen;
+  for (const Sink& sink : sinks) {
+    if (sink.kind == Sink::reduce) {
+      for (ValueId operand : program_.values[sink.value].operands) {
+        score += lane_score(operand, axis, seen);
+      }
+      continue;
+    }
+    score += lane_score(sink.value, axis, seen);
+    if (sink.stmt != nullptr) score += 2 * ref_score(sink.stmt->ref, axis);
+    if (sink.kind == Sink::keep && axis == sink.axes.back()) score += 2;
+  }
+  return score;
+}
+
+// Of equals the last: it is the fastest in row-major order.
 tile::AxisId KernelEmitter::choose_lane_axis(const std::vector<Sink>& sinks,
                                              const std::vector<AxisId>& from) const {
   AxisId best = from.back();
   int best_score = INT32_MIN;
   for (AxisId axis : from) {
-    int score = 0;
-    std::set<ValueId> seen;
-    for (const Sink& sink : sinks) {
-      if (sink.kind == Sink::reduce) {
-        for (ValueId operand : program_.values[sink.value].operands) {
-          score += lane_score(operand, axis, seen);
-        }
-        continue;
-      }
-      score += lane_score(sink.value, axis, seen);
-      if (sink.stmt != nullptr) score += 2 * ref_score(sink.stmt->ref, axis);
-      if (sink.kind == Sink::keep && axis == sink.axes.back()) score += 2;
-    }
-    if (score >= best_score) {  // of equals the last: it is the fastest in row-major order
-      best = axis;
-      best_score = score;
-    }
+    const int score = nest_score(sinks, axis);
+    if (score < best_score) continue;
+    best = axis;
+    best_score = score;
   }
   return best;
+}
+
+// A vector's worth, or fewer where the axis has fewer coordinates.
+int KernelEmitter::lanes_along(AxisId axis) const {
+  const int lanes = target_.f32_lanes();
+  if (!axes_[axis].extent) return lanes;
+  auto most = static_cast<uint64_t>(std::max<int64_t>(1, *axes_[axis].extent));
+  return static_cast<int>(std::min<uint64_t>(std::bit_floor(most), static_cast<uint64_t>(lanes)));
 }
 
 void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
@@ -94,6 +115,9 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
     emit_lanes_nest(sinks, lanes);
   } else {
     AxisId lane = choose_lane_axis(sinks, nest.reduces ? reduced : axes);
+    const AxisId column = nest.reduces ? lane_that_stays(sinks, reduced, lane) : tile::kNone;
+    const bool strips = column != tile::kNone;
+    if (strips) lane = column;
     auto add = [&](bool of_reduced) {
       for (AxisId axis : axes) {
         bool is_reduced_axis = std::ranges::count(reduced, axis) > 0;
@@ -102,16 +126,12 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
     };
     add(false);
     nest.kept_axes = nest.order.size();
+    if (strips) nest.order.push_back(lane);
     add(true);
-    nest.order.push_back(lane);
-    nest.lanes = target_.f32_lanes();
-    if (axes_[lane].extent) {
-      auto most = static_cast<uint64_t>(std::max<int64_t>(1, *axes_[lane].extent));
-      nest.lanes = static_cast<int>(
-          std::min<uint64_t>(std::bit_floor(most), static_cast<uint64_t>(nest.lanes)));
-    }
+    if (!strips) nest.order.push_back(lane);
+    nest.lanes = lanes_along(lane);
     nest.parts = nest.reduces ? kReductionParts : 1;
-    emit_axes(nest, 0);
+    strips ? emit_strips_nest(nest, 0) : emit_axes(nest, 0);
   }
   slots_.merge(fresh_);
   fresh_.clear();

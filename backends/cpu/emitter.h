@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -167,12 +168,8 @@ class KernelEmitter {
 
   // emit_block.cc: statements, and which values are kept
   void emit_block(const tile::Block& block, const std::vector<Sink>& last = {});
-  void emit_loop(const tile::Stmt& stmt);
-  void emit_iteration(const tile::Stmt& stmt, const std::vector<Slot>& carried);
   void emit_when(const tile::Stmt& stmt);
   void emit_scatter(const tile::Stmt& stmt);
-  std::vector<Sink> yield_sinks(const tile::Stmt& stmt, const std::vector<Slot>& carried,
-                                std::vector<std::pair<Slot, ValueId>>& copies);
   void prepare(ValueId id);
   void prepare_ref(const tile::Ref& ref);
   void prepare_statement(const tile::Stmt& stmt);
@@ -187,6 +184,12 @@ class KernelEmitter {
   Slot make_slot(DType dtype, const std::vector<AxisId>& axes, const std::string& name);
   std::vector<AxisId> walked(std::vector<AxisId> axes) const;  // sorted, without single ones
   bool depends_on(ValueId id, const std::set<ValueId>& values) const;
+
+  // emit_loop.cc
+  void emit_loop(const tile::Stmt& stmt);
+  void emit_iteration(const tile::Stmt& stmt, const std::vector<Slot>& carried);
+  std::vector<Sink> yield_sinks(const tile::Stmt& stmt, const std::vector<Slot>& carried,
+                                std::vector<std::pair<Slot, ValueId>>& copies);
 
   // kept_values.cc
   void find_kept_values();
@@ -209,8 +212,10 @@ class KernelEmitter {
   };
   void emit_nest(const std::vector<Sink>& sinks);
   AxisId choose_lane_axis(const std::vector<Sink>& sinks, const std::vector<AxisId>& from) const;
+  int nest_score(const std::vector<Sink>& sinks, AxisId axis) const;
   int lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) const;
   int ref_score(const tile::Ref& ref, AxisId axis) const;
+  int lanes_along(AxisId axis) const;
   void emit_axes(const Nest& nest, size_t depth);
   void emit_lane_loop(const Nest& nest);
   void emit_body(const Nest& nest, int lanes, size_t part);
@@ -238,7 +243,8 @@ class KernelEmitter {
   using MicroTile = std::function<void(llvm::Value* row, llvm::Value* column, llvm::Value* begin,
                                        llvm::Value* end)>;
   bool is_product_loop(const tile::Stmt& stmt) const;
-  void emit_product_loop(const tile::Stmt& stmt);
+  // `rest`: what follows it in its block, where that is all there is.
+  void emit_product_loop(const tile::Stmt& stmt, std::span<const tile::Stmt> rest);
   bool is_plain_load(ValueId id) const;
   Dim step_along(ValueId id, AxisId axis) const;
   void shape_product(Product& product);
@@ -250,6 +256,22 @@ class KernelEmitter {
   llvm::Value* new_scratch(const Dim& elements, DType dtype, const std::string& name);
   void apart(const std::function<void()>& body);
   void for_each_micro_tile(const Product& product, const MicroTile& body);
+
+  // emit_finish.cc
+  bool follows_sum(ValueId id, ValueId sum) const;
+  bool find_column_sums(ValueId id, const Product& product, std::set<ValueId>& sums) const;
+  bool plan_finish(Product& product, std::span<const tile::Stmt> rest);
+  void prepare_besides(ValueId id, ValueId sum);
+  void prepare_finish(Product& product);
+  void find_far_loads(Product& product);
+  void for_each_part(llvm::Value* begin, llvm::Value* end, int lanes,
+                     const std::function<void(llvm::Value*, int)>& body);
+  void prefetch_far(const Product& product, llvm::Value* row, llvm::Value* column);
+  void finish_columns_at(const Product& product, llvm::Value* row, llvm::Value* column, int lanes,
+                         const std::vector<llvm::Value*>& sums);
+  void finish_micro_tile(const Product& product, llvm::Value* row, llvm::Value* column,
+                         const std::vector<llvm::Value*>& sums);
+  void finish_in_scratch(const Product& product, llvm::Value* row, llvm::Value* column);
 
   // tile_dots.cc, emit_tile_dot.cc: products of tiles in scratch, see tile_dot.h
   class TileDotFinder;
@@ -282,6 +304,13 @@ class KernelEmitter {
                       const std::vector<llvm::Value*>& starts,
                       const std::vector<llvm::AllocaInst*>& sums, const TileBlock& block);
   llvm::Value* first_lanes(llvm::Value* count, int lanes);
+
+  // emit_strips.cc
+  AxisId lane_that_stays(const std::vector<Sink>& sinks, const std::vector<AxisId>& reduced,
+                         AxisId otherwise) const;
+  void emit_strips_nest(const Nest& nest, size_t depth);
+  void emit_strip(const Nest& strip, llvm::Value* first);
+  void emit_strip_rows(const Nest& strip, llvm::Value* first, size_t depth);
 
   // emit_columns.cc
   AxisId lanes_of_nest(const std::vector<Sink>& sinks) const;
@@ -331,6 +360,17 @@ class KernelEmitter {
   void pack_row(const Product& product, llvm::Value* local);
 
   // emit_micro.cc
+  struct MicroPlace {
+    llvm::Value* row;
+    llvm::Value* column;
+    llvm::Value* end;  // of the block of k
+  };
+  std::vector<llvm::AllocaInst*> start_sums(const Product& product,
+                                            const std::vector<llvm::Value*>& addresses,
+                                            llvm::Value* begin);
+  void end_sums(const Product& product, const MicroPlace& at,
+                const std::vector<llvm::AllocaInst*>& sums,
+                const std::vector<llvm::Value*>& addresses);
   struct Streams {
     std::vector<llvm::Value*> addresses;
     llvm::Value* step = nullptr;
@@ -385,8 +425,9 @@ class KernelEmitter {
   std::vector<bool> checked_;  // by value: computing it checks an index
   std::set<ValueId> kept_;     // costly maps that several nests read
   std::set<ValueId> prepared_;
-  std::map<ValueId, Slot> fresh_;  // being filled by the nest that is emitted
-  std::vector<Sink> pending_;      // nest being collected
+  std::set<const tile::Stmt*> done_;  // statements that a product has taken in
+  std::map<ValueId, Slot> fresh_;     // being filled by the nest that is emitted
+  std::vector<Sink> pending_;         // nest being collected
   // Random numbers that only a copied operand needs are made when it is copied.
   std::vector<ValueId>* late_randoms_ = nullptr;
   std::map<ValueId, Accumulator> accumulators_;

@@ -1,4 +1,5 @@
-// A matrix product as it is emitted. Private to emit_dot.cc, emit_pack.cc and emit_micro.cc.
+// A matrix product as it is emitted. Private to emit_dot.cc, emit_pack.cc, emit_near.cc,
+// emit_micro.cc and emit_finish.cc.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -47,6 +48,16 @@ struct KernelEmitter::Product {
   llvm::Value* near_lhs = nullptr;
   bool near_along_m = false;
   Dim near_step = 0;  // from line to line
+
+  // What follows the product, if it is done to sums in registers (emit_finish.cc): stores, and sums
+  // over rows with the scratch that holds them.
+  ValueId result = tile::kNone;
+  bool finishes = false;
+  bool long_finish = false;  // too much code to repeat for each register
+  std::vector<Sink> finish = {};
+  std::vector<ValueId> column_sums = {};
+  std::vector<Slot> column_slots = {};
+  std::vector<ValueId> far_loads = {};  // read by it, element by element
 
   int columns() const { return inner ? vectors : vectors * lanes; }
 };

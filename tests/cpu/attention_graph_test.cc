@@ -52,8 +52,6 @@ TEST_P(AttentionGraphs, RandomSpellingsAreFusedAndRight) {
   const uint64_t count = suite() == "quick" ? 4 : suite() == "slow" ? 500 : 50;
   for (uint64_t seed = GetParam(); seed < count; seed += kParts) {
     const RandomAttention given = random_attention(seed);
-    // A row that is masked throughout by adding -1e9 has in f32 no digit of its scores left.
-    if (given.spelling.find("finite added") != std::string::npos) continue;
     SCOPED_TRACE(cat("seed ", seed, ": ", given.spelling));
     DeviceVerifyOptions options = fused(cpu_targets()[seed % cpu_targets().size()]);
     // The kernels sum in f32: an attention in f64 is recognised, but left to primitives.

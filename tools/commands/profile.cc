@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/profile.h"
 
+#include "driver/bench/cases.h"
 #include "driver/cache_folder.h"
 #include "driver/devices.h"
 #include "driver/model_file.h"
@@ -84,11 +85,41 @@ Status report(const GraphProfile& profile, const Options& options, const Common&
   return put(text);
 }
 
-Status run(const Options& options, const Common& common) {
+// The case of `weft bench` of this name, or nothing.
+const BenchCase* find_case(const std::vector<BenchCase>& cases, const std::string& name) {
+  auto found = std::ranges::find(cases, name, &BenchCase::name);
+  return found == cases.end() ? nullptr : &*found;
+}
+
+Status profile_case(const BenchCase& bench, ProfileOptions profiling, const Options& options,
+                    const Common& common) {
+  WEFT_TRY(BenchModel model, bench.build());
+  remember_for_reproducer(model.module);
+  WEFT_TRY_STATUS(keep_graph(model.module, options.graph.graph));
+  WEFT_TRY(DimBinding given, dim_binding(model.module, options.graph));
+  for (const auto& [symbol, size] : given) model.dims[symbol] = size;
+  profiling.request.pipeline.pass.fuse_attention &= model.fuse_attention;
+  WEFT_TRY(GraphProfile profile, weft::profile(model.module, model.dims, model.fixed, profiling));
+  return report(profile, options, common);
+}
+
+Status profile_model(const ProfileOptions& profiling, const Options& options,
+                     const Common& common) {
   WEFT_TRY(Module module, load_model(options.model));
   remember_for_reproducer(module);
   WEFT_TRY_STATUS(keep_graph(module, options.graph.graph));
   WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
+  const std::vector<Graph> graphs = module.graphs;
+  for (const Graph& graph : graphs) {
+    module.graphs = {graph};
+    WEFT_TRY(DimBinding dims, usual_dims(module, graph.name(), options.model, given));
+    WEFT_TRY(GraphProfile profile, weft::profile(module, dims, {}, profiling));
+    WEFT_TRY_STATUS(report(profile, options, common));
+  }
+  return ok();
+}
+
+Status run(const Options& options, const Common& common) {
   if (common.device != "cpu" || !has_code_generator()) {
     WEFT_TRY_STATUS(check_device_exists(common));
     return error({}, "device '", common.device, "' has no kernels to time")
@@ -103,14 +134,11 @@ Status run(const Options& options, const Common& common) {
   profiling.threads = common.threads;
   profiling.runs = options.runs;
   profiling.seed = common.seed;
-  const std::vector<Graph> graphs = module.graphs;
-  for (const Graph& graph : graphs) {
-    module.graphs = {graph};
-    WEFT_TRY(DimBinding dims, usual_dims(module, graph.name(), options.model, given));
-    WEFT_TRY(GraphProfile profile, weft::profile(module, dims, {}, profiling));
-    WEFT_TRY_STATUS(report(profile, options, common));
+  const std::vector<BenchCase> cases = bench_cases(DType::f32);
+  if (const BenchCase* bench = find_case(cases, options.model)) {
+    return profile_case(*bench, profiling, options, common);
   }
-  return ok();
+  return profile_model(profiling, options, common);
 }
 
 }  // namespace
@@ -118,8 +146,11 @@ Status run(const Options& options, const Common& common) {
 void add_profile(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
   CLI::App* command = add_command(session, "profile", "time per kernel and layer",
-                                  "weft profile transformer-tiny --graph @forward");
-  command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
+                                  "weft profile train_tiny --threads 2");
+  command
+      ->add_option("model", options->model,
+                   "a .weft or .weftb file, a preset, or a case of weft bench")
+      ->required();
   command->add_option("--repeat", options->runs, "runs to average over")
       ->check(CLI::Range(1, kMostRuns));
   command->add_option("--rows", options->rows, "lines of each table");
