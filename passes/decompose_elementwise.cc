@@ -46,12 +46,8 @@ Operands decompose_relu(Emitter& b, const Node&, const Operands& operands) {
 
 Operands decompose_gelu(Emitter& b, const Node& node, const Operands& operands) {
   Value x = operands[0];
-  Value curve;
-  if (node.attrs.text("approximate") == "tanh") {
-    curve = b.tanh({gelu_bend(b, x)});
-  } else {
-    curve = b.erf({b.mul({x, b.like(std::numbers::sqrt2 / 2, x)})});
-  }
+  if (node.attrs.text("approximate") == "tanh") return {b.mul({x, b.sigmoid({gelu_bend(b, x)})})};
+  Value curve = b.erf({b.mul({x, b.like(std::numbers::sqrt2 / 2, x)})});
   return {b.mul({b.mul({b.like(0.5, x), x}), b.add({b.like(1, x), curve})})};
 }
 

@@ -24,7 +24,7 @@ NormalRows normalise_rows(Emitter& b, Value in, double eps, bool centre) {
   return {b.mul({in, scale}), scale};
 }
 
-double gelu_scale() { return std::numbers::sqrt2 * std::numbers::inv_sqrtpi; }
+double gelu_scale() { return 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi; }
 
 Value gelu_bend(Emitter& b, Value x) {
   Value stretched = b.add({b.like(1, x), b.mul({b.like(kGeluCubic, x), b.mul({x, x})})});

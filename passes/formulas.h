@@ -22,9 +22,10 @@ struct NormalRows {
 };
 NormalRows normalise_rows(Emitter& b, Value in, double eps, bool centre);
 
-// gelu's tanh form is 0.5 * x * (1 + tanh(gelu_bend(x))).
+// gelu's tanh form, 0.5 * x * (1 + tanh(u)), is x * sigmoid(2 u), which is one exponential and
+// loses nothing where tanh(u) is near -1; gelu_bend is 2 u.
 inline constexpr double kGeluCubic = 0.044715;
-double gelu_scale();                   // sqrt(2 / pi)
+double gelu_scale();                   // 2 sqrt(2 / pi)
 Value gelu_bend(Emitter& b, Value x);  // scale * x * (1 + cubic * x^2)
 
 }  // namespace weft

@@ -65,15 +65,13 @@ Value gelu_slope(Emitter& b, Value x) {
   return b.add({below, b.mul({x, b.mul({bell, b.like(height, x)})})});
 }
 
-// Of 0.5 * x * (1 + t) with t = tanh(c * (x + a * x^3)).
+// Of x * s with s = sigmoid(c * (x + a * x^3)).
 Value gelu_tanh_slope(Emitter& b, Value x) {
   Value one = b.like(1, x);
-  Value half = b.like(0.5, x);
-  Value t = b.tanh({gelu_bend(b, x)});
+  Value s = b.sigmoid({gelu_bend(b, x)});
   Value inner = b.add({one, b.mul({b.like(3 * kGeluCubic, x), b.mul({x, x})})});
   Value inner_slope = b.mul({b.like(gelu_scale(), x), inner});
-  Value bend = b.mul({b.mul({x, one_minus(b, b.mul({t, t}))}), inner_slope});
-  return b.mul({half, b.add({b.add({one, t}), bend})});
+  return b.mul({s, b.add({one, b.mul({b.mul({x, one_minus(b, s)}), inner_slope})})});
 }
 
 }  // namespace

@@ -12,8 +12,7 @@
 namespace weft {
 namespace {
 
-// With everything off by one rounding, up or down: enough to see a row that has no digit left.
-constexpr int kRuns = 6;
+constexpr int kRuns = 2;  // with everything off by one rounding, up or down
 
 // The distance from 1 to the next number.
 double step_of(DType dtype) {

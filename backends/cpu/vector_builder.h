@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <span>
+#include <vector>
 
 #include "backends/cpu/target.h"
 
@@ -46,13 +47,20 @@ class VectorBuilder {
     return fma_ ? ir.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c})
                 : add(mul(a, b), c);
   }
-  // The polynomial with these coefficients, lowest first.
+  // The polynomial with these coefficients, lowest first. By pairs, pairs of pairs and so on
+  // (Estrin): a processor waits for the longest chain of dependent operations.
   template <class T>
   Value poly(Value x, std::span<const T> coefficients) {
-    auto constant = [&](T value) { return llvm::ConstantFP::get(x->getType(), value); };
-    Value sum = constant(coefficients.back());
-    for (size_t i = coefficients.size() - 1; i-- > 0;) sum = mad(sum, x, constant(coefficients[i]));
-    return sum;
+    std::vector<Value> parts;
+    for (T value : coefficients) parts.push_back(llvm::ConstantFP::get(x->getType(), value));
+    for (Value power = x;; power = mul(power, power)) {
+      for (size_t i = 0; 2 * i < parts.size(); ++i) {
+        const bool pair = 2 * i + 1 < parts.size();
+        parts[i] = pair ? mad(parts[2 * i + 1], power, parts[2 * i]) : parts[2 * i];
+      }
+      parts.resize((parts.size() + 1) / 2);
+      if (parts.size() == 1) return parts[0];
+    }
   }
   // NaN stays NaN. The order of operands makes each one instruction on x86.
   Value at_most(Value x, Value limit) {

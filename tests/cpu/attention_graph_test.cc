@@ -51,11 +51,12 @@ class AttentionGraphs : public testing::TestWithParam<uint64_t> {};
 TEST_P(AttentionGraphs, RandomSpellingsAreFusedAndRight) {
   const uint64_t count = suite() == "quick" ? 4 : suite() == "slow" ? 500 : 50;
   for (uint64_t seed = GetParam(); seed < count; seed += kParts) {
-    const RandomAttention given = random_attention(seed);
+    // In f32 a sum with -1e9 has no digit of the score left, in rows that are masked throughout.
+    const RandomAttention given = random_attention(seed, -1e4);
     SCOPED_TRACE(cat("seed ", seed, ": ", given.spelling));
     DeviceVerifyOptions options = fused(cpu_targets()[seed % cpu_targets().size()]);
     // The kernels sum in f32: an attention in f64 is recognised, but left to primitives.
-    const bool is_double = narrowest_float(given.module.graphs[0]) == DType::f64;
+    const bool is_double = given.spelling.find(" f64 ") != std::string::npos;
     options.request.require_fused_attention = !is_double;
     expect_agrees(with_backward(given.module), options);
     if (HasFailure()) return;

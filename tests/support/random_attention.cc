@@ -17,8 +17,8 @@ using Perm = std::vector<int64_t>;
 
 class Speller {
  public:
-  Speller(Module& module, Graph& graph, uint64_t seed)
-      : graph_(graph), b_(module, graph), random_(seed) {}
+  Speller(Module& module, Graph& graph, uint64_t seed, double least_added)
+      : graph_(graph), b_(module, graph), random_(seed), least_added_(least_added) {}
 
   void run() {
     choose_sizes();
@@ -159,7 +159,10 @@ class Speller {
     Value fill = number(fill_, s);
     if (how == "select") return b_.select({seen, s, fill});
     if (how == "hidden") return b_.select({b_.logical_not({seen}), fill, s});
-    if (how == "added") return b_.add({s, b_.select({seen, number(0, s), fill})});
+    if (how == "added") {
+      Value amount = fill_ == -kInfinity ? fill : number(std::max(fill_, least_added_), s);
+      return b_.add({s, b_.select({seen, number(0, s), amount})});
+    }
     if (fill_ == -kInfinity) return b_.select({seen, s, fill});
     Value bit = b_.cast_to(seen, b_.type(s).dtype);
     Value rest = b_.mul({b_.sub({number(1, s), bit}), number(-fill_, s)});
@@ -274,18 +277,19 @@ class Speller {
   bool square_ = false;
   bool safe_ = false;
   double fill_ = -1e9;
+  double least_added_;
   Shape lead_, split_;
   Value q_, k_, v_;
 };
 
 }  // namespace
 
-RandomAttention random_attention(uint64_t seed) {
+RandomAttention random_attention(uint64_t seed, double least_added) {
   RandomAttention result;
   result.module.dims.bounds["T"] = {1, 7};
   result.module.dims.bounds["B"] = {1, 3};
   Graph graph("forward");
-  Speller speller(result.module, graph, seed * 0x9e3779b97f4a7c15 + 1);
+  Speller speller(result.module, graph, seed * 0x9e3779b97f4a7c15 + 1, least_added);
   speller.run();
   result.module.graphs.push_back(std::move(graph));
   result.spelling = speller.spelling;
