@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "driver/eval/loss.h"
 #include "driver/train/checkpoint.h"
 #include "driver/train/observe.h"
 #include "driver/train/run_folder.h"
@@ -24,11 +25,6 @@ struct StepReport {
   bool finite = true;       // otherwise nothing was changed
   double tokens_per_s = 0;  // since the last line of metrics; examples, for images
   double seconds_left = 0;
-};
-
-struct Evaluation {
-  double loss = 0;       // mean over labels, without smoothing and dropout
-  double accuracy = -1;  // of classifiers
 };
 
 struct TrainHooks {
@@ -58,7 +54,7 @@ class Trainer {
   Result<Ending> run();
   // One step, without anything around it.
   Result<StepReport> step(int64_t number);
-  Result<Evaluation> evaluate();
+  Result<eval::Evaluation> evaluate();
 
   const Progress& progress() const { return progress_; }
 
@@ -75,7 +71,6 @@ class Trainer {
   Status watch_jump(const StepReport& report);
   Status evaluate_into(nlohmann::ordered_json& line);
   Status watch_layers(nlohmann::ordered_json& line);
-  Status count_right(const data::Batch& batch, int64_t& right);
   Status warn(const std::string& text);
   Status save();
   Status finish();
