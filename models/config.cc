@@ -28,7 +28,8 @@ Status check_sizes(const TransformerConfig& c) {
       {"token_types", c.token_types, 1, kMaxSize},
       {"classes", c.classes, 1, kMaxSize},
       {"head_hidden", c.head_hidden, 1, kMaxSize},
-      {"image_size", c.image_size, 1, kMaxSize},
+      {"image_height", c.image_height, 1, kMaxSize},
+      {"image_width", c.image_width, 1, kMaxSize},
       {"image_channels", c.image_channels, 1, kMaxSize},
       {"patch_size", c.patch_size, 1, kMaxSize},
       {"features", c.features, 1, kMaxSize},
@@ -49,9 +50,10 @@ Status check(const TransformerConfig& c) {
     return error({}, "d_model ", c.d_model, " is not a multiple of ", c.heads, " heads")
         .hint(cat("set d_k, or d_model to ", (c.d_model / c.heads + 1) * c.heads));
   }
-  if (c.image_size % c.patch_size != 0) {
-    return error({}, "image_size ", c.image_size, " is not a multiple of patch_size ",
-                 c.patch_size);
+  if (c.image_height % c.patch_size != 0 || c.image_width % c.patch_size != 0) {
+    return error({}, "an image of ", c.image_height, "x", c.image_width,
+                 " cannot be cut into patches of ", c.patch_size, "x", c.patch_size)
+        .hint("give a side that divides both: --patch 2");
   }
   if (!is_float(c.dtype)) return error({}, "dtype ", name(c.dtype), " is not a float type");
   if (c.positions == Positions::rotary && c.head_width() % 2 != 0) {

@@ -65,9 +65,10 @@ struct TransformerConfig {
   int64_t token_types = 2;       // bert: kinds of segments
   int64_t classes = 2;           // vit, sentiment
   int64_t head_hidden = 128;     // sentiment: hidden width of the classifier
-  int64_t image_size = 224;      // vit: height and width
+  int64_t image_height = 224;    // vit
+  int64_t image_width = 224;     // vit
   int64_t image_channels = 3;    // vit
-  int64_t patch_size = 16;       // vit: divides image_size
+  int64_t patch_size = 16;       // vit: side of a patch; divides height and width
   int64_t features = 36;         // captioning: vectors per image
   int64_t feature_width = 2048;  // captioning
 

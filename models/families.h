@@ -16,7 +16,7 @@ Result<Module> gpt(const TransformerConfig& config);
 // that it needs no parameter beyond those of the encoder.
 Result<Module> bert(const TransformerConfig& config);
 
-// Image classifier. @forward(image) -> logits with image [B, size, size, channels];
+// Image classifier. @forward(image) -> logits with image [B, height, width, channels];
 // @loss(image, labels) -> loss.
 Result<Module> vit(const TransformerConfig& config);
 

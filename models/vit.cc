@@ -8,8 +8,7 @@ namespace {
 
 Var logits_of(ModelBuilder& m, const Var& image, const TransformerConfig& c) {
   Dim batch = image.dim(0);
-  int64_t side = c.image_size / c.patch_size;
-  int64_t count = side * side;
+  int64_t count = (c.image_height / c.patch_size) * (c.image_width / c.patch_size);
   Var x = patches(image, {c.patch_size, c.patch_size}, {c.patch_size, c.patch_size});
   x = nn::linear(reshape(x, {batch, count, x.dim(-1)}), "patches", c.d_model);
   Var token = nn::embedding(m, "class_token", 1, c.d_model, c.dtype);
@@ -25,7 +24,7 @@ Result<Module> vit(const TransformerConfig& c) {
   WEFT_TRY_STATUS(check(c));
   ModelBuilder m(c.name);
   Dim batch = m.dim("B", 1, kMaxBatch);
-  Type pixels{c.dtype, {batch, c.image_size, c.image_size, c.image_channels}};
+  Type pixels{c.dtype, {batch, c.image_height, c.image_width, c.image_channels}};
 
   m.begin_graph("forward");
   m.output("logits", logits_of(m, m.input("image", pixels), c));

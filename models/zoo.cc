@@ -81,7 +81,7 @@ TransformerConfig vit_tiny() {
   c.encoder_layers = 4;
   c.heads = 4;
   c.d_ff = 128;
-  c.image_size = 8;
+  c.image_height = c.image_width = 8;
   c.image_channels = 1;
   c.patch_size = 2;
   c.classes = 10;

@@ -25,6 +25,8 @@ struct TrainFlags {
   std::optional<std::string> tokenizer;
   std::optional<int64_t> vocab;
   std::optional<int64_t> context;
+  std::optional<double> word_dropout;
+  std::optional<std::string> augment;
   std::optional<int64_t> batch;
   std::optional<int64_t> max_tokens;
 
@@ -69,10 +71,13 @@ struct TrainFlags {
   bool stop_if_not_finite = false;
 };
 
+inline constexpr const char* kModelGroup = "Model";  // of flags that are about a preset
+
 void add_train_flags(CLI::App* command, TrainFlags& flags);
 
 // The preset that fits the data, where none is named.
 Result<std::string> default_preset(const TrainFlags& flags);
+bool is_module(const TrainFlags& flags);  // the model is a file, not a preset
 Result<train::TrainOptions> train_options(const TrainFlags& flags, const Common& common);
 
 }  // namespace weft::cli

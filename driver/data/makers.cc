@@ -9,8 +9,9 @@
 namespace weft::data {
 namespace {
 
-constexpr int64_t kMaxRows = 65536;    // as many as the models' symbol B may be
-constexpr uint32_t kWindowPlaces = 3;  // purpose of random numbers; order.cc has 1 and 2
+constexpr int64_t kMaxRows = 65536;  // as many as the models' symbol B may be
+
+enum Purpose : uint32_t { kWindowPlaces = 3, kWordDropout = 4, kAugment = 5 };  // order.cc has 1, 2
 
 OrderOptions order_options(const TaskOptions& options, bool training) {
   return {.batch = options.batch > 0 ? std::min(options.batch, kMaxRows) : kMaxRows,
@@ -27,6 +28,7 @@ class OrderedBatches : public BatchMaker {
       : examples_(std::move(examples)), options_(options), training_(training) {}
 
   Result<int64_t> begin_epoch(int64_t epoch) override {
+    epoch_ = epoch;
     bool stays = !training_ && !order_.batches.empty();
     if (!stays) {
       order_ = order_by_length(
@@ -48,12 +50,27 @@ class OrderedBatches : public BatchMaker {
   virtual Lengths lengths_of(uint32_t example) const = 0;
   virtual Status fill(std::span<const uint32_t> rows, Lengths lengths, Batch& batch) = 0;
 
+  // What is random about an example in this epoch.
+  Random random_of(uint32_t example, Purpose purpose) const {
+    return {options_.seed, epoch_, purpose, example};
+  }
+  // Each of the ids becomes unknown with the probability asked for.
+  void drop_words(std::span<int32_t> ids, uint32_t example) const {
+    if (!training_ || options_.word_dropout == 0) return;
+    constexpr double kWords = 4294967296.0;
+    Random random = random_of(example, kWordDropout);
+    for (int32_t& id : ids) {
+      if (random.word() < options_.word_dropout * kWords) id = kUnknown;
+    }
+  }
+
   Examples examples_;
   TaskOptions options_;
+  bool training_;
 
  private:
-  bool training_;
   Order order_;
+  int64_t epoch_ = 0;
 };
 
 class TranslationBatches final : public OrderedBatches {
@@ -90,6 +107,7 @@ class TranslationBatches final : public OrderedBatches {
       std::span<int32_t> t = tgt.subspan(i * lengths.target, to + 1);
       std::span<int32_t> l = labels.subspan(i * lengths.target, to + 1);
       WEFT_TRY_STATUS(examples_.read(rows[i], 0, 0, s.first(from), vocab_));
+      drop_words(s.first(from), rows[i]);
       WEFT_TRY_STATUS(examples_.read(rows[i], 1, 0, l.first(to), vocab_));
       std::copy(l.begin(), l.begin() + static_cast<std::ptrdiff_t>(to), t.begin() + 1);
       t.front() = kBegin;
@@ -141,6 +159,7 @@ class TextBatches final : public OrderedBatches {
       auto length = static_cast<size_t>(examples_.length(rows[i], 0));
       std::span<int32_t> row = tokens.subspan(i * lengths.target, length);
       WEFT_TRY_STATUS(examples_.read(rows[i], 0, 0, row, vocab_));
+      drop_words(row, rows[i]);
       WEFT_TRY(labels[i], label_of<int32_t>(examples_, rows[i], classes_));
       batch.source_tokens += static_cast<int64_t>(length);
     }
@@ -172,7 +191,7 @@ class ImageBatches final : public OrderedBatches {
     std::span<int32_t> labels = ids_of(batch, "labels", {count});
     for (size_t i = 0; i < rows.size(); ++i) {
       std::span<float> pixels = image.subspan(i * size, size);
-      WEFT_TRY_STATUS(examples_.read(rows[i], 0, 0, pixels));
+      WEFT_TRY_STATUS(read_image(rows[i], pixels));
       for (float& pixel : pixels) {
         pixel = static_cast<float>((static_cast<double>(pixel) - scale_.mean) * scale_.scale);
       }
@@ -182,8 +201,18 @@ class ImageBatches final : public OrderedBatches {
     return ok();
   }
 
+  Status read_image(uint32_t row, std::span<float> pixels) {
+    if (!training_ || !options_.augment.any()) return examples_.read(row, 0, 0, pixels);
+    plain_.resize(pixels.size());
+    WEFT_TRY_STATUS(examples_.read(row, 0, 0, plain_));
+    augment_image(plain_, {options_.image_height, options_.image_width, options_.image_channels},
+                  options_.augment, random_of(row, kAugment), pixels);
+    return ok();
+  }
+
   PixelScale scale_;
   int64_t classes_;
+  std::vector<float> plain_;  // an image before it is changed
 };
 
 // Windows of a text: at random places, or side by side.

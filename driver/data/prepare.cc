@@ -96,10 +96,28 @@ Status check_sizes(const TaskOptions& options) {
   return ok();
 }
 
+// What is done to training examples only.
+Status check_changes(const TaskOptions& options) {
+  const bool reads_sentences =
+      options.kind == TaskKind::text_classification || options.kind == TaskKind::translation;
+  if (!(options.word_dropout >= 0 && options.word_dropout < 1)) {
+    return error({}, "--word-dropout is ", options.word_dropout, ", expected 0 to 1")
+        .hint("use a value such as 0.1");
+  }
+  if (options.word_dropout > 0 && !reads_sentences) {
+    return error({}, "--word-dropout is for texts to classify and sources to translate");
+  }
+  if (options.augment.any() && options.kind != TaskKind::image_classification) {
+    return error({}, "--augment is for images").hint("leave it out");
+  }
+  return check(options.augment);
+}
+
 }  // namespace
 
 Result<TaskOptions> checked(TaskOptions options) {
   WEFT_TRY_STATUS(check_sizes(options));
+  WEFT_TRY_STATUS(check_changes(options));
   WEFT_TRY_STATUS(check_files(options, options.train));
   if (options.valid != TaskFiles()) WEFT_TRY_STATUS(check_files(options, options.valid));
   if (options.batch == 0 && options.max_tokens == 0) {

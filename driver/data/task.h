@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/data/augment.h"
 #include "driver/data/batches.h"
 #include "driver/data/tokenizer.h"
 
@@ -52,6 +53,11 @@ struct TaskOptions {
   int64_t length_multiple = 2;  // lengths are padded to a multiple, so that there are few shapes
   int64_t ignore_label = 0;     // translation: the label of padding
   uint64_t seed = 1;            // of the order
+
+  // In training only, as a function of seed, epoch and example.
+  double word_dropout = 0;  // share of the tokens that are read which become kUnknown: of texts to
+                            // classify, of sources to translate
+  Augment augment = {};     // of images
 
   bool operator==(const TaskOptions&) const = default;
 };

@@ -27,6 +27,7 @@ struct Writer {
     json[key] = kKinds[static_cast<int>(kind)];
   }
   void operator()(const char* key, const TokenizerKind& kind) { json[key] = name(kind); }
+  void operator()(const char* key, const Augment& augment) { json[key] = to_text(augment); }
   void operator()(const char* key, const TaskFiles& files);
   void operator()(const char* key, const SplitFacts& facts);
 };
@@ -88,6 +89,16 @@ struct Reader {
       wrong = key;
     }
   }
+  void operator()(const char* key, Augment& augment) {
+    std::string text;
+    (*this)(key, text);
+    Result<Augment> found = parse_augment(text);
+    if (found.ok()) {
+      augment = *found;
+    } else if (wrong.empty()) {
+      wrong = key;
+    }
+  }
   void operator()(const char* key, TaskFiles& files);
   void operator()(const char* key, SplitFacts& facts);
 };
@@ -120,6 +131,8 @@ void visit_options(Visitor& visit, Options& options) {
   visit("length_multiple", options.length_multiple);
   visit("ignore_label", options.ignore_label);
   visit("seed", options.seed);
+  visit("word_dropout", options.word_dropout);
+  visit("augment", options.augment);
 }
 
 template <class Visitor, class Facts>

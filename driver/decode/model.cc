@@ -4,7 +4,6 @@
 #include "driver/decode/derive.h"
 #include "driver/train/checkpoint.h"
 #include "driver/train/run_folder.h"
-#include "models/zoo.h"
 
 namespace weft::decode {
 namespace {
@@ -35,11 +34,9 @@ Status check_kind(const std::string& folder, data::TaskKind found, data::TaskKin
 
 Result<std::unique_ptr<DecodeModel>> make_model(train::TrainOptions model,
                                                 const OpenOptions& options) {
-  const Preset* preset = find_preset(model.preset);
-  if (preset == nullptr) return error({}, "there is no preset '", model.preset, "'");
   auto made = std::make_unique<DecodeModel>();
   made->options = std::move(model);
-  WEFT_TRY(Module module, preset->build_with(made->options.model));
+  WEFT_TRY(Module module, train::build_plain(made->options));
   WEFT_TRY(made->graphs,
            decode_graphs(std::move(module), {.graph = "forward", .weights = options.weights}));
   WEFT_TRY(made->device, train::open_device(made->graphs.module, options.device));

@@ -1,7 +1,10 @@
 // Training on the CPU: one executable with all graphs of a run, in one context.
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include "driver/cache_folder.h"
 #include "driver/executable_cache.h"
+#include "driver/train/available_memory.h"
 #include "driver/train/device.h"
 #include "driver/tuning.h"
 #include "runtime/context.h"
@@ -65,6 +68,12 @@ class CpuDevice : public TrainDevice {
   Result<BoundPtr> bind(const std::string& graph, const DimBinding& dims) {
     BoundPtr& last = last_[graph];
     if (last != nullptr && last->dims == dims) return last;
+    if (seen_.insert({graph, dims}).second) {
+      WEFT_TRY(const int64_t bytes, arena_bytes(graph, dims));
+      // An arena that is too small goes before the next one comes.
+      const int64_t available = available_bytes() + context_.report().arena_bytes;
+      WEFT_TRY_STATUS(check_memory(graph, dims, bytes, available));
+    }
     WEFT_TRY(last, context_.bind(graph, dims));
     return last;
   }
@@ -83,7 +92,8 @@ class CpuDevice : public TrainDevice {
   LoadedPtr loaded_;
   Context context_;
   std::map<std::string, BoundPtr> last_;
-  std::vector<ConstBytes> inputs_;  // kept between runs, so that none allocates
+  std::set<std::pair<std::string, DimBinding>> seen_;  // they fit into memory
+  std::vector<ConstBytes> inputs_;                     // kept between runs, so that none allocates
   std::vector<MutableBytes> outputs_;
 };
 

@@ -27,14 +27,12 @@ Status Trainer::evaluate_into(nlohmann::ordered_json& line) {
   }
   if (found.accuracy >= 0) line["val_accuracy"] = found.accuracy;
   const double score = found.accuracy >= 0 ? 1 - found.accuracy : found.loss;
-  if (score < progress_.best) {
-    progress_.best = score;
-    progress_.best_step = progress_.step;
-    progress_.worse = 0;
-    return save_parameters(folder_.best_path(), module_.storage, device_, progress_);
-  }
-  ++progress_.worse;
-  return ok();
+  progress_.worse = score < progress_.best ? 0 : progress_.worse + 1;
+  // Of equals, the one that was trained longer: accuracies on few examples are often equal.
+  if (!std::isfinite(score) || score > progress_.best) return ok();
+  progress_.best = score;
+  progress_.best_step = progress_.step;
+  return save_parameters(folder_.best_path(), module_.storage, device_, progress_);
 }
 
 Status Trainer::watch_layers(nlohmann::ordered_json& line) {

@@ -13,7 +13,8 @@
 namespace weft::train {
 
 struct TrainOptions {
-  std::string preset;       // whose family builds the model
+  std::string preset;       // whose family builds the model; empty: `module` does
+  std::string module = {};  // file of a module that is trained in place of a preset
   TransformerConfig model;  // vocab and classes follow from the data
   data::TaskOptions task;
 
@@ -49,6 +50,8 @@ struct TrainOptions {
 // The preset's own sizes with a recipe for training it. Fails if the preset is unknown, or if it
 // cannot be trained from text, tables or images.
 Result<TrainOptions> default_options(const std::string& preset);
+// The recipe alone, for models that are no preset (module_model.h).
+TrainOptions recipe_of(data::TaskKind kind);
 
 // Whether the choices fit together; says which one does not.
 Status check(const TrainOptions& options);
@@ -57,7 +60,8 @@ Status check(const TrainOptions& options);
 nlohmann::ordered_json to_json(const TrainOptions& options);
 Result<TrainOptions> parse_options(const nlohmann::json& json);
 
-// The same model without dropout and label smoothing: @forward and @loss.
+// The same model without dropout and label smoothing: @forward and @loss. A module from a file is
+// what it is: only its @forward has none.
 Result<Module> build_plain(const TrainOptions& options);
 
 // The module of a run: @loss with dropout and smoothing, @evaluate without, and @forward where

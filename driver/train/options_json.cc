@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "driver/train/options.h"
+#include "driver/train/module_model.h"
 
 namespace weft::train {
 namespace {
@@ -44,9 +44,20 @@ void visit_model(Config& c, Visitor& v) {
   v.field("ignore_label", c.ignore_label);
   v.field("classes", c.classes);
   v.field("head_hidden", c.head_hidden);
-  v.field("image_size", c.image_size);
+  v.field("image_height", c.image_height);
+  v.field("image_width", c.image_width);
   v.field("image_channels", c.image_channels);
   v.field("patch_size", c.patch_size);
+}
+
+// What is known of a model that a module's file holds.
+template <class Config, class Visitor>
+void visit_module(Config& c, Visitor& v) {
+  v.field("vocab", c.vocab);
+  v.field("classes", c.classes);
+  v.field("max_length", c.max_length);
+  v.field("label_smoothing", c.label_smoothing);
+  v.field("ignore_label", c.ignore_label);
 }
 
 template <class Options, class Visitor>
@@ -129,12 +140,21 @@ struct Reader {
 
 nlohmann::ordered_json to_json(const TrainOptions& options) {
   Writer model;
-  visit_model(options.model, model);
-  model.choice("dtype", options.model.dtype == DType::f64, kDtypes);
+  const bool from_preset = options.module.empty();
+  if (from_preset) {
+    visit_model(options.model, model);
+    model.choice("dtype", options.model.dtype == DType::f64, kDtypes);
+  } else {
+    visit_module(options.model, model);
+  }
   Writer training;
   visit_training(options, training);
   nlohmann::ordered_json json;
-  json["preset"] = options.preset;
+  if (from_preset) {
+    json["preset"] = options.preset;
+  } else {
+    json["module"] = kModuleFile;  // beside config.json
+  }
   json["model"] = std::move(model.json);
   json["training"] = std::move(training.json);
   json["data"] = nlohmann::ordered_json::parse(data::to_json(options.task));
@@ -149,12 +169,17 @@ Result<TrainOptions> parse_options(const nlohmann::json& json) {
   }
   TrainOptions options;
   Reader top{json};
-  top.field("preset", options.preset);
   Reader model{json["model"]};
-  visit_model(options.model, model);
-  bool wide = false;
-  model.choice("dtype", wide, kDtypes);
-  options.model.dtype = wide ? DType::f64 : DType::f32;
+  if (json.contains("module")) {
+    top.field("module", options.module);
+    visit_module(options.model, model);
+  } else {
+    top.field("preset", options.preset);
+    visit_model(options.model, model);
+    bool wide = false;
+    model.choice("dtype", wide, kDtypes);
+    options.model.dtype = wide ? DType::f64 : DType::f32;
+  }
   Reader training{json["training"]};
   visit_training(options, training);
   for (const Reader* reader : {&top, &model, &training}) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "driver/train/module_model.h"
 #include "ir/support/file.h"
 
 namespace weft::train {
@@ -45,8 +46,9 @@ bool is_left_over(const std::string& name) {
   constexpr size_t kAside = 7;
   if (name.size() <= kAside || name[name.size() - kAside] != '.') return false;
   const std::string whole = name.substr(0, name.size() - kAside);
-  return step_of(whole).has_value() || whole == "config.json" || whole == "metrics.jsonl" ||
-         whole == "result.json" || whole == "best.safetensors" || whole == "average.safetensors";
+  return step_of(whole).has_value() || whole == kModuleFile || whole == "config.json" ||
+         whole == "metrics.jsonl" || whole == "result.json" || whole == "best.safetensors" ||
+         whole == "average.safetensors";
 }
 
 void remove_left_overs(const std::string& folder) {
@@ -68,8 +70,9 @@ Result<RunFolder> RunFolder::create(const std::string& path) {
     return fail(path, "this is a file, not a folder");
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(path, failure)) {
-    // A run that was killed before it had written its config leaves that half-written.
-    if (is_left_over(entry.path().filename().string())) continue;
+    // A run that was killed before it had written its config leaves that half-written, or a module.
+    const std::string name = entry.path().filename().string();
+    if (is_left_over(name) || name == kModuleFile) continue;
     return fail(path, "the folder is not empty").hint("name one that is not there yet: --out RUN");
   }
   fs::create_directories(path, failure);
@@ -111,7 +114,9 @@ Result<TrainOptions> RunFolder::read_config() const {
   WEFT_TRY(std::string text, read_file(path_ + "/config.json", kMaxConfigBytes));
   auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(path_ + "/config.json", "this is not JSON");
-  return parse_options(json);
+  WEFT_TRY(TrainOptions options, parse_options(json));
+  if (!options.module.empty()) options.module = path_ + "/" + kModuleFile;
+  return options;
 }
 
 Result<std::vector<SavedCheckpoint>> RunFolder::checkpoints() const {

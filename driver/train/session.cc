@@ -8,8 +8,16 @@ namespace {
 
 // What the data decides about the model.
 Status fit_model(TrainOptions& options, const data::TaskFacts& facts) {
-  if (facts.vocab > 0) options.model.vocab = facts.vocab;
-  if (!facts.classes.empty()) options.model.classes = static_cast<int64_t>(facts.classes.size());
+  const auto classes = static_cast<int64_t>(facts.classes.size());
+  if (options.module.empty()) {
+    if (facts.vocab > 0) options.model.vocab = facts.vocab;
+    if (classes > 0) options.model.classes = classes;
+  } else if (facts.vocab > options.model.vocab) {
+    return error({}, "the data has ", facts.vocab, " tokens, the module ", options.model.vocab)
+        .hint("give the module more, or the data fewer");
+  } else if (classes > options.model.classes) {
+    return error({}, "the data has ", classes, " classes, the module ", options.model.classes);
+  }
   if (facts.longest > options.model.max_length) {
     return error({}, "the data has sequences of ", facts.longest, " tokens, the model takes ",
                  options.model.max_length)

@@ -35,7 +35,7 @@ Module build_small(std::string_view name) {
   c.decoder_layers = 2;
   c.vocab = 40;
   c.head_hidden = 8;
-  c.image_size = 12;
+  c.image_height = c.image_width = 12;
   c.patch_size = 4;
   c.features = 5;
   c.feature_width = 12;

@@ -4,15 +4,12 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "test_paths.h"
 #include "tests/support/suite.h"
-#include "tests/tools/cli_fixture.h"
+#include "tests/tools/train_fixture.h"
 
 namespace weft {
 namespace {
@@ -20,41 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr const char* kSmall =
-    " --d-model 16 --layers 1 --heads 2 --d-ff 32 --context 16 --batch 4 --dropout 0.1 -q";
-
-class TrainCommand : public CliTest {
+class TrainCommand : public TrainTest {
  protected:
-  void SetUp() override {
-    CliTest::SetUp();
-    ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);  // so that a second start is fast
-    std::string text;
-    for (int i = 0; i < 400; ++i) text += "the cat sat on mat " + std::to_string(i % 7) + "\n";
-    write("text.txt", text);
-  }
-  void TearDown() override {
-    ::setenv("WEFT_CACHE_DIR", "", 1);
-    CliTest::TearDown();
-  }
-
-  std::string last_checkpoint(const std::string& run) const {
-    std::string last;
-    for (const auto& entry : fs::directory_iterator(path(run) + "/checkpoints")) {
-      last = std::max(last, entry.path().string());
-    }
-    return slurp(last);
-  }
-  std::vector<nlohmann::json> metrics(const std::string& run) const {
-    std::vector<nlohmann::json> lines;
-    std::istringstream text(slurp(path(run) + "/metrics.jsonl"));
-    for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
-    return lines;
-  }
-  std::string start(const std::string& run, const std::string& more = "") const {
-    return "train gpt-char --text text.txt --out " + run + kSmall + " --steps 40 --eval-every 20" +
-           " --save-every 4 " + more;
-  }
-
   // Starts the command, waits for a file if one is named, and sends a signal after so many
   // milliseconds; its exit code, or 128 and the signal that ended it.
   int interrupt(const std::string& arguments, int signal, int milliseconds,
@@ -144,57 +108,19 @@ TEST_F(TrainCommand, CtrlCSavesAndLeavesWith130) {
   for (int signal : {SIGINT, SIGTERM}) {
     const std::string run = "run" + std::to_string(signal);
     const std::string command = std::string("train gpt-char --text text.txt --steps 100000000") +
-                                kSmall + " --eval-every 100000000 --out " + run;
+                                kSmallModel + " --eval-every 100000000 --out " + run;
     EXPECT_EQ(interrupt(command, signal, 50, run + "/metrics.jsonl"), 130) << slurp(path(".err"));
     EXPECT_FALSE(last_checkpoint(run).empty());
     EXPECT_FALSE(fs::exists(path(run + "/result.json")));
   }
 }
 
-TEST_F(TrainCommand, WrongDataIsOneErrorAndNoFolder) {
-  write("empty.txt", "");
-  write("binary.txt", std::string("\x7f"
-                                  "ELF\0\1\2\3\xff\xfe",
-                                  10));
-  write("latin.txt", "caf\xe9 cr\xe8me\n");
-  write("two.txt", "one\ntwo\n");
-  write("three.txt", "one\ntwo\nthree\n");
-  const std::pair<const char*, const char*> wrong[] = {
-      {"train gpt-char --text none.txt", "none.txt"},
-      {"train gpt-char --text empty.txt", "empty.txt"},
-      {"train gpt-char --text binary.txt", "binary.txt"},
-      {"train gpt-char --text latin.txt", "latin.txt"},
-      {"train transformer-tiny --src two.txt --tgt three.txt", "three.txt"},
-      {"train transformer-tiny --src text.txt --tgt text.txt --vocab-size 90000", "90000"},
-      {"train gpt-char", "--text"},
-      {"train transformer-tiny --text text.txt", "--src"},
-      {"train bert-base --text text.txt", "bert-base"},
-      {"train gpt-chat --text text.txt", "gpt-char"},
-      {"train gpt-char --text text.txt --heads 3", "heads"},
-      {"train gpt-char --text text.txt --lr=-1", "--lr"},
-      {"train gpt-char --text text.txt --schedule linear --lr 0", "linear"},
-      {"train gpt-char --text text.txt --average 5 --keep-last 2", "--keep-last"},
-      {"train vit --csv text.txt --label-column a --image 8x9", "square"},
-      {"train vit --csv text.txt --label-column a --image big", "--image"},
-  };
-  for (auto [arguments, expected] : wrong) {
-    Outcome outcome = weft(std::string(arguments) + " --out run");
-    EXPECT_EQ(outcome.code, 1) << arguments << "\n" << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr("error:")) << arguments;
-    EXPECT_THAT(outcome.err, HasSubstr(expected)) << arguments;
-    EXPECT_FALSE(fs::exists(path("run"))) << arguments;
-  }
-  EXPECT_EQ(weft("train gpt-char --text text.txt").code, 1);
-  EXPECT_EQ(weft("train --resume none").code, 1);
-  EXPECT_EQ(weft("train gpt-char --text text.txt --out run --loss l3").code, 2);
-}
-
 TEST_F(TrainCommand, DryRunTellsMemoryAndTimeAndLeavesNothing) {
-  Outcome outcome = weft(std::string("train gpt-char --text text.txt --dry-run") + kSmall);
+  Outcome outcome = weft(std::string("train gpt-char --text text.txt --dry-run") + kSmallModel);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("memory: "));
   EXPECT_THAT(outcome.out, HasSubstr("time: about "));
-  Outcome json = weft(std::string("train gpt-char --text text.txt --dry-run --json") + kSmall);
+  Outcome json = weft(std::string("train gpt-char --text text.txt --dry-run --json") + kSmallModel);
   auto parsed = nlohmann::json::parse(json.out);
   EXPECT_GT(parsed["memory_bytes"].get<int64_t>(), 10000);
   EXPECT_GT(parsed["seconds"].get<double>(), 0);

@@ -189,6 +189,7 @@ TEST_F(TrainerTest, StopsEarlyAndAverages) {
   auto result = nlohmann::json::parse(text_of(path + "/result.json"));
   EXPECT_EQ(result["stopped_early"], true);
   EXPECT_EQ(result["averaged_checkpoints"], 3);
+  EXPECT_EQ(result["best_step"], 15);  // of equals, the last
   std::ofstream(path + "/config.json") << "{}";
   EXPECT_EQ(weights_of_run(path).value(), run.folder.average_path());
 }

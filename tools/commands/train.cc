@@ -6,6 +6,7 @@
 #include <set>
 
 #include "driver/devices.h"
+#include "driver/train/module_model.h"
 #include "driver/train/session.h"
 #include "ir/support/file.h"
 #include "tools/interrupt.h"
@@ -118,7 +119,8 @@ Status resume(Session& session, const TrainFlags& flags) {
 
 Result<std::unique_ptr<train::Session>> open_new(const Common& common, const RunFolder& folder,
                                                  TrainOptions options) {
-  // The config comes first, so that a run that is killed while it prepares its data can go on.
+  // The config comes before the data, so that a run that is killed while it prepares it can go on.
+  WEFT_TRY_STATUS(train::adopt_module(options, folder.path()));
   WEFT_TRY_STATUS(folder.write_config(options));
   const uint64_t seed = options.seed;
   WEFT_TRY(std::unique_ptr<train::Session> run,
@@ -140,7 +142,11 @@ Status start(Session& session, const TrainFlags& flags) {
     folder.remove_all();
     return std::move(run).take_error();
   }
-  return run_training(session, folder, **run);
+  Status status = run_training(session, folder, **run);
+  std::error_code failure;
+  const bool nothing_done = !std::filesystem::exists(folder.path() + "/metrics.jsonl", failure);
+  if (!status.ok() && nothing_done) folder.remove_all();
+  return status;
 }
 
 Status put_estimate(const Common& common, const train::Estimate& e, const TrainOptions& o) {
@@ -172,6 +178,16 @@ Status check_resume(const CLI::App& command) {
     if (good.contains(name)) continue;
     return error({}, name, " cannot be given with --resume: the run has its own options")
         .hint("leave it out, or begin another run with --out");
+  }
+  return ok();
+}
+
+// A module has its own sizes.
+Status check_module_flags(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_group() != kModelGroup) continue;
+    return error({}, "--", option->get_lnames()[0], " is for presets, and the model is a file")
+        .hint("change the module, or name a preset");
   }
   return ok();
 }
@@ -209,6 +225,7 @@ void add_train(Session& session) {
     WEFT_TRY(std::string notice, choose_device(session.common.device));
     if (!notice.empty()) note(session.common, notice);
     if (flags->resume.empty()) {
+      if (is_module(*flags)) WEFT_TRY_STATUS(check_module_flags(*command));
       return flags->dry_run ? dry_run(session, *flags) : start(session, *flags);
     }
     WEFT_TRY_STATUS(check_resume(*command));

@@ -56,7 +56,7 @@ Module build_small(Preset preset) {
   c.decoder_layers = 1;
   c.vocab = 20;
   c.head_hidden = 8;
-  c.image_size = 12;
+  c.image_height = c.image_width = 12;
   c.patch_size = 4;
   c.features = 5;
   c.feature_width = 12;
