@@ -47,6 +47,10 @@ Result<Executor> Executor::create(LoadedPtr loaded, const ContextOptions& option
 
 Status Executor::set_storage(const TensorMap& values) {
   for (const auto& [name, tensor] : values) {
+    const std::optional<uint32_t> index = context_.loaded().find_storage(name);
+    if (index && !element_count(executable().storage[*index].type.shape).is_constant()) {
+      WEFT_TRY_STATUS(context_.resize_storage(name, tensor.shape));
+    }
     std::string bytes;
     append_bytes(tensor, tensor.dtype, bytes);
     WEFT_TRY_STATUS(context_.set_storage(

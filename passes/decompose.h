@@ -17,8 +17,12 @@ using DecomposeFn = std::vector<Value> (*)(Emitter& b, const Node& node,
                                            const std::vector<Value>& operands);
 DecomposeFn decomposition(Op op);  // null for a primitive
 
-// Replaces every composite by primitives, repeatedly, until none is left; with options.fuse_attention
-// but for regions of kind attention.
+// The weights of an `attention` node before dropout, [.., T, S]: rows that sum up to 1, or to 0
+// where nothing is left. `operands` as above.
+Value attention_weights(Emitter& b, const Node& node, const std::vector<Value>& operands);
+
+// Replaces every composite by primitives, repeatedly, until none is left; with
+// options.fuse_attention but for regions of kind attention.
 Result<bool> decompose(Module& module, const PassOptions& options);
 
 }  // namespace weft

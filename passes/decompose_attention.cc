@@ -91,6 +91,10 @@ Value drop(const Parts& p, Value weights) {
 
 }  // namespace
 
+Value attention_weights(Emitter& b, const Node& node, const Operands& operands) {
+  return b.softmax({scores(Parts(b, node, operands))});
+}
+
 Operands decompose_attention(Emitter& b, const Node& node, const Operands& operands) {
   Parts p(b, node, operands);
   Value s = scores(p);

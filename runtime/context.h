@@ -73,6 +73,13 @@ class Context {
   Status set_storage(std::string_view name, std::span<const std::byte> bytes);
   Result<std::span<const std::byte>> storage(std::string_view name);
   Result<std::vector<int64_t>> storage_shape(std::string_view name) const;
+  // For storage of symbolic shape: see StorageValues.
+  Status resize_storage(std::string_view name, const std::vector<int64_t>& shape) {
+    return storage_.resize(name, shape);
+  }
+  Status copy_within_storage(std::string_view name, std::span<const StorageCopy> copies) {
+    return storage_.copy_within(name, copies, *pool_);
+  }
   // All storage begins anew.
   void reset_storage(uint64_t seed) { storage_.reset(seed); }
 

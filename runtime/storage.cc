@@ -75,7 +75,11 @@ Status StorageValues::prepare(uint32_t index, const std::vector<int64_t>& shape,
   if (!value.sized) {
     int64_t bytes = byte_count(storage.type.dtype, shape);
     WEFT_TRY(Memory memory, Memory::allocate(bytes, "@" + storage.name));
-    value = {.shape = shape, .data = memory.data(), .bytes = bytes, .sized = true};
+    value = {.shape = shape,
+             .data = memory.data(),
+             .bytes = bytes,
+             .sized = true,
+             .memory = memory_.size()};
     bytes_ += bytes;
     memory_.push_back(std::move(memory));
   } else if (value.shape != shape) {
@@ -92,7 +96,10 @@ void StorageValues::fill(uint32_t index, Pool& pool) {
   Value& value = values_[index];
   value.filled = true;
   value.version = ++versions_;
-  if (storage.init.kind == Init::zeros && value.zero) return;
+  if (storage.init.kind == Init::zeros) {
+    if (!value.zero) std::memset(value.data, 0, static_cast<size_t>(value.bytes));
+    return;
+  }
   value.zero = false;
   int64_t elements = element_count(value.shape);
   int64_t width = byte_size(storage.type.dtype);
@@ -106,6 +113,73 @@ void StorageValues::fill(uint32_t index, Pool& pool) {
       std::memcpy(value.data + first * width, bytes.data(), bytes.size());
     }
   });
+}
+
+// A larger piece for a value, of which the first bytes stay.
+Status StorageValues::replace_memory(uint32_t index, int64_t bytes, int64_t kept) {
+  Value& value = values_[index];
+  const Storage& storage = loaded_->executable().storage[index];
+  const bool first = !value.sized;
+  WEFT_TRY(Memory memory, Memory::allocate(bytes, "@" + storage.name));
+  if (kept > 0) std::memcpy(memory.data(), value.data, static_cast<size_t>(kept));
+  bytes_ += bytes - (first ? 0 : memory_[value.memory].bytes());
+  value.data = memory.data();
+  value.zero = true;
+  if (first) {
+    value.memory = memory_.size();
+    memory_.push_back(std::move(memory));
+  } else {
+    memory_[value.memory] = std::move(memory);
+  }
+  value.sized = true;
+  return ok();
+}
+
+Status StorageValues::resize(std::string_view name, const std::vector<int64_t>& shape) {
+  std::optional<uint32_t> found = loaded_->find_storage(name);
+  if (!found) {
+    WEFT_TRY(uint32_t unknown, find(name));  // fails, and says what there is
+    found = unknown;
+  }
+  const Type& type = loaded_->executable().storage[*found].type;
+  Value& value = values_[*found];
+  const bool fixed = std::ranges::all_of(type.shape, [](const Dim& d) { return d.is_constant(); });
+  if (fixed || shape.size() != type.shape.size()) {
+    return error({}, "@", name, " is ", type, " and cannot have the shape ", str(shape));
+  }
+  if (value.sized && value.shape == shape) return ok();
+  const bool rows_only = value.filled && !shape.empty() &&
+                         std::equal(shape.begin() + 1, shape.end(), value.shape.begin() + 1);
+  const int64_t bytes = byte_count(type.dtype, shape);
+  const int64_t kept = rows_only ? std::min(bytes, value.bytes) : 0;
+  if (!value.sized || bytes > memory_[value.memory].bytes()) {
+    WEFT_TRY_STATUS(replace_memory(*found, bytes, kept));
+  } else {
+    value.zero = false;
+  }
+  value.shape = shape;
+  value.bytes = bytes;
+  value.filled = rows_only;
+  return ok();
+}
+
+Status StorageValues::copy_within(std::string_view name, std::span<const StorageCopy> copies,
+                                  Pool& pool) {
+  WEFT_TRY(uint32_t index, find(name));
+  if (!values_[index].filled) fill(index, pool);
+  Value& value = values_[index];
+  for (const StorageCopy& copy : copies) {
+    const int64_t least = std::min(copy.from, copy.to);
+    const int64_t most = std::max(copy.from, copy.to);
+    if (least < 0 || copy.bytes < 0 || most > value.bytes - copy.bytes ||
+        most - least < copy.bytes) {
+      return error({}, "a copy of ", copy.bytes, " bytes from ", copy.from, " to ", copy.to,
+                   " is not within @", name, " of ", value.bytes, " bytes, or overlaps itself");
+    }
+    std::memcpy(value.data + copy.to, value.data + copy.from, static_cast<size_t>(copy.bytes));
+  }
+  value.version = ++versions_;
+  return ok();
 }
 
 Result<uint32_t> StorageValues::find(std::string_view name) const {

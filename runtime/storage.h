@@ -13,6 +13,13 @@
 
 namespace weft {
 
+// Bytes of a value that are copied to another place of it.
+struct StorageCopy {
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t bytes = 0;
+};
+
 // A value begins as its Init says, with the oracle's numbers, when it is first used; until then it
 // may be set, and its initial value is never computed. Values of a block lie one after the other.
 class StorageValues {
@@ -40,6 +47,12 @@ class StorageValues {
   // Gives storage its memory and its initial value, unless it has them. Where the shape depends on
   // symbolic dims, the first one stays; another is an error.
   Status prepare(uint32_t index, const std::vector<int64_t>& shape, Pool& pool);
+  // Gives storage whose shape depends on symbolic dims another shape. If only the first axis
+  // changes, the rows that both shapes have keep their values, and those that come are unspecified;
+  // otherwise the value begins anew. Memory grows, and is kept.
+  Status resize(std::string_view name, const std::vector<int64_t>& shape);
+  // In the order given; each within the value, from and to apart.
+  Status copy_within(std::string_view name, std::span<const StorageCopy> copies, Pool& pool);
 
   Status set(std::string_view name, std::span<const std::byte> bytes);
   // The memory itself, which must not be away; it changes as graphs run and as values are set.
@@ -59,9 +72,11 @@ class StorageValues {
     bool zero = true;     // the memory is as the system gave it
     bool away = false;    // the value is not in the memory
     uint64_t version = 0;
+    size_t memory = 0;  // its number, if the shape is symbolic
   };
 
   Status lay_out_known();
+  Status replace_memory(uint32_t index, int64_t bytes, int64_t kept);
 
   LoadedPtr loaded_;
   uint64_t seed_ = 0;

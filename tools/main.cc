@@ -34,12 +34,17 @@ int run(int argc, char** argv) {
   weft::cli::add_compile(session);
   weft::cli::add_run(session);
   weft::cli::add_grad(session);
+  weft::cli::add_derive(session);
   weft::cli::add_dump(session);
   weft::cli::add_explain(session);
   weft::cli::add_profile(session);
   weft::cli::add_tune(session);
   weft::cli::add_verify(session);
   weft::cli::add_train(session);
+  weft::cli::add_report(session);
+  weft::cli::add_translate(session);
+  weft::cli::add_eval(session);
+  weft::cli::add_generate(session);
   weft::cli::add_devices(session);
   weft::cli::add_bench(session);
   weft::cli::add_docs(session);

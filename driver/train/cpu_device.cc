@@ -45,6 +45,13 @@ class CpuDevice : public TrainDevice {
   Status set_storage(const std::string& name, std::span<const std::byte> bytes) override {
     return context_.set_storage(name, bytes);
   }
+  Status resize_storage(const std::string& name, const std::vector<int64_t>& shape) override {
+    return context_.resize_storage(name, shape);
+  }
+  Status copy_within_storage(const std::string& name,
+                             std::span<const StorageCopy> copies) override {
+    return context_.copy_within_storage(name, copies);
+  }
   DeviceMemory memory() const override {
     ContextReport report = context_.report();
     return {report.storage_bytes, report.arena_bytes};

@@ -13,6 +13,7 @@
 #include "driver/data/batches.h"
 #include "ir/graph/module.h"
 #include "passes/pass.h"
+#include "runtime/storage.h"
 
 namespace weft::train {
 
@@ -45,6 +46,11 @@ class TrainDevice {
   // Parameters and state, as bytes of their types. What is returned is good until the next call.
   virtual Result<std::span<const std::byte>> storage(const std::string& name) = 0;
   virtual Status set_storage(const std::string& name, std::span<const std::byte> bytes) = 0;
+
+  // State of symbolic shape, and copies within it: as Context has them.
+  virtual Status resize_storage(const std::string& name, const std::vector<int64_t>& shape) = 0;
+  virtual Status copy_within_storage(const std::string& name,
+                                     std::span<const StorageCopy> copies) = 0;
 
   virtual DeviceMemory memory() const = 0;
   // Bytes that the graph needs at these sizes, beside storage. Nothing is run.

@@ -56,6 +56,12 @@ std::string readable_bytes(int64_t bytes) {
   return text;
 }
 
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
 std::string readable_time(double seconds) {
   const auto whole = static_cast<int64_t>(seconds + 0.5);
   if (whole < 60) return cat(whole, " s");

@@ -22,5 +22,6 @@ Result<Estimate> estimate(const TrainOptions& options, const Module& module, Tra
 // "1.2 GB", "3 h 20 min"
 std::string readable_bytes(int64_t bytes);
 std::string readable_time(double seconds);
+std::string short_number(double value);  // four digits
 
 }  // namespace weft::train

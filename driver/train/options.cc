@@ -192,15 +192,15 @@ Status check(const TrainOptions& o) {
 
 namespace {
 
-Result<Module> build_from_preset(const TrainOptions& options) {
+Result<Module> build_with(const TrainOptions& options, const TransformerConfig& config) {
   const Preset* preset = find_preset(options.preset);
   if (preset == nullptr) return error({}, "there is no preset '", options.preset, "'");
-  WEFT_TRY(Module module, preset->build_with(options.model));
-  TransformerConfig plain = options.model;
-  plain.dropout = 0;
-  plain.attn_dropout = 0;
-  plain.label_smoothing = 0;
-  WEFT_TRY(Module evaluated, preset->build_with(plain));
+  return preset->build_with(config);
+}
+
+Result<Module> build_from_preset(const TrainOptions& options) {
+  WEFT_TRY(Module module, build_with(options, options.model));
+  WEFT_TRY(Module evaluated, build_plain(options));
   for (Graph& graph : evaluated.graphs) {
     if (graph.name() != "loss") continue;
     graph.set_name("evaluate");
@@ -211,6 +211,15 @@ Result<Module> build_from_preset(const TrainOptions& options) {
 }
 
 }  // namespace
+
+Result<Module> build_plain(const TrainOptions& options) {
+  if (!options.module.empty()) return build_from_module(options);
+  TransformerConfig plain = options.model;
+  plain.dropout = 0;
+  plain.attn_dropout = 0;
+  plain.label_smoothing = 0;
+  return build_with(options, plain);
+}
 
 Result<Module> build_model(const TrainOptions& options) {
   WEFT_TRY(Module module,

@@ -60,6 +60,10 @@ Status check(const TrainOptions& options);
 nlohmann::ordered_json to_json(const TrainOptions& options);
 Result<TrainOptions> parse_options(const nlohmann::json& json);
 
+// The same model without dropout and label smoothing: @forward and @loss. A module from a file is
+// what it is: only its @forward has none.
+Result<Module> build_plain(const TrainOptions& options);
+
 // The module of a run: @loss with dropout and smoothing, @evaluate without, and @forward where
 // labels are counted that came out right.
 Result<Module> build_model(const TrainOptions& options);

@@ -72,6 +72,43 @@ class OracleDevice : public TrainDevice {
     return ok();
   }
 
+  Status resize_storage(const std::string& name, const std::vector<int64_t>& shape) override {
+    const Storage* storage = module_.find_storage(name);
+    if (storage == nullptr || storage->type.rank() != shape.size() ||
+        element_count(storage->type.shape).is_constant()) {
+      return error({}, "there is no storage @", name, " of ", shape.size(), " axes to be sized");
+    }
+    Tensor fresh = Tensor::zeros(storage->type.dtype, shape);
+    auto old = storage_.find(name);
+    const bool rows_only = old != storage_.end() && std::equal(shape.begin() + 1, shape.end(),
+                                                               old->second.shape.begin() + 1);
+    std::string bytes = bytes_of(fresh);
+    if (rows_only) {
+      const std::string kept = bytes_of(old->second);
+      bytes.replace(0, std::min(bytes.size(), kept.size()), kept, 0,
+                    std::min(bytes.size(), kept.size()));
+    }
+    storage_[name] = tensor_from_bytes(storage->type.dtype, shape, bytes);
+    return ok();
+  }
+
+  Status copy_within_storage(const std::string& name,
+                             std::span<const StorageCopy> copies) override {
+    auto found = storage_.find(name);
+    if (found == storage_.end()) return error({}, "there is no storage @", name);
+    std::string bytes = bytes_of(found->second);
+    const auto size = static_cast<int64_t>(bytes.size());
+    for (const StorageCopy& copy : copies) {
+      if (std::min(copy.from, copy.to) < 0 || std::max(copy.from, copy.to) > size - copy.bytes) {
+        return error({}, "a copy leaves @", name);
+      }
+      std::memmove(bytes.data() + copy.to, bytes.data() + copy.from,
+                   static_cast<size_t>(copy.bytes));
+    }
+    found->second = tensor_from_bytes(found->second.dtype, found->second.shape, bytes);
+    return ok();
+  }
+
   DeviceMemory memory() const override {
     int64_t elements = 0;
     for (const auto& [name, value] : storage_) elements += value.size();
@@ -91,7 +128,11 @@ class OracleDevice : public TrainDevice {
 
 Result<std::unique_ptr<TrainDevice>> open_oracle(const Module& module,
                                                  const DeviceOptions& options) {
-  WEFT_TRY(TensorMap storage, initial_values(module, nullptr, options.seed));
+  TensorMap storage;  // what has a symbolic shape comes with resize_storage
+  for (const Storage& item : module.storage) {
+    if (!element_count(item.type.shape).is_constant()) continue;
+    WEFT_TRY(storage[item.name], initial_value(item, options.seed));
+  }
   for (auto& [name, value] : storage) {
     value = tensor_from_bytes(value.dtype, value.shape, bytes_of(value));
   }

@@ -49,6 +49,8 @@ Result<std::unique_ptr<Session>> open_session(TrainOptions options, const std::s
   request.settings = options.settings();
   for (const Layer& layer : layers_of(model.storage)) request.watched.push_back(layer.parameters);
   WEFT_TRY(session->module, differentiate_for(std::move(model), request));
+  WEFT_TRY(session->observer, add_observe(session->module, options));
+  WEFT_TRY(session->observer.batch, batch_to_observe(*session->task));
   WEFT_TRY(session->device, open_device(session->module, device));
   session->options = std::move(options);
   return session;

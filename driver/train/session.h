@@ -13,7 +13,8 @@ struct Session {
   std::unique_ptr<data::Task> task;
   std::unique_ptr<data::BatchStream> train;
   std::unique_ptr<data::BatchStream> valid;
-  Module module;  // differentiated
+  Module module;  // differentiated, with @observe
+  Observer observer;
   std::unique_ptr<TrainDevice> device;
 };
 

@@ -226,7 +226,7 @@ Status Trainer::finish() {
     for (size_t i = first; i < saved.size(); ++i) paths.push_back(saved[i].path);
     WEFT_TRY_STATUS(average_checkpoints(paths, module_.storage, folder_.average_path()));
     WEFT_TRY_STATUS(load_parameters(folder_.average_path(), module_.storage, device_));
-    WEFT_TRY(Evaluation average, evaluate());
+    WEFT_TRY(eval::Evaluation average, evaluate());
     result["averaged_checkpoints"] = paths.size();
     result["average_val_loss"] = average.loss;
     if (average.accuracy >= 0) result["average_val_accuracy"] = average.accuracy;

@@ -8,7 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "driver/eval/loss.h"
 #include "driver/train/checkpoint.h"
+#include "driver/train/observe.h"
 #include "driver/train/run_folder.h"
 #include "driver/train/watch.h"
 
@@ -23,11 +25,6 @@ struct StepReport {
   bool finite = true;       // otherwise nothing was changed
   double tokens_per_s = 0;  // since the last line of metrics; examples, for images
   double seconds_left = 0;
-};
-
-struct Evaluation {
-  double loss = 0;       // mean over labels, without smoothing and dropout
-  double accuracy = -1;  // of classifiers
 };
 
 struct TrainHooks {
@@ -46,6 +43,10 @@ class Trainer {
   Trainer(const TrainOptions& options, const Module& module, TrainDevice& device,
           data::BatchStream& train, data::BatchStream& valid, RunFolder& folder, TrainHooks hooks);
 
+  // Looks inside the model at each evaluation. `observer`, which must outlive this, is what
+  // add_observe made for the module.
+  void set_observer(const Observer& observer) { observer_ = &observer; }
+
   // Goes to the newest checkpoint of the folder, or to the beginning if there is none; what was
   // written to metrics.jsonl after it goes.
   Status resume();
@@ -53,7 +54,7 @@ class Trainer {
   Result<Ending> run();
   // One step, without anything around it.
   Result<StepReport> step(int64_t number);
-  Result<Evaluation> evaluate();
+  Result<eval::Evaluation> evaluate();
 
   const Progress& progress() const { return progress_; }
 
@@ -70,7 +71,6 @@ class Trainer {
   Status watch_jump(const StepReport& report);
   Status evaluate_into(nlohmann::ordered_json& line);
   Status watch_layers(nlohmann::ordered_json& line);
-  Status count_right(const data::Batch& batch, int64_t& right);
   Status warn(const std::string& text);
   Status save();
   Status finish();
@@ -83,6 +83,7 @@ class Trainer {
   data::BatchStream& valid_;
   RunFolder& folder_;
   TrainHooks hooks_;
+  const Observer* observer_ = nullptr;
 
   Progress progress_;
   int64_t saved_step_ = -1;

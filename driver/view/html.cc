@@ -20,20 +20,6 @@ pre a { color: inherit; text-decoration: none; } pre a:hover { text-decoration: 
   .ty { color: #999; } .lo { color: #93c47d; } :target { background: #554400; } }
 )";
 
-std::string escape(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 bool in_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
@@ -61,18 +47,18 @@ class Lines {
     char c = line_[i];
     if (c == '"') {
       size_t end = std::min(line_.find('"', i + 1), line_.size() - 1) + 1;
-      out_ += "<span class=lo>" + escape(line_.substr(i, end - i)) + "</span>";
+      out_ += "<span class=lo>" + escape_html(line_.substr(i, end - i)) + "</span>";
       return end;
     }
     if (c == '%' || c == '@') return reference(i);
     if (i == equals_) {
       size_t end = name_end(i + 3);
       std::string_view op = line_.substr(i + 3, end - i - 3);
-      out_ += " = <span class=op>" + escape(op) + "</span>";
+      out_ += " = <span class=op>" + escape_html(op) + "</span>";
       if (auto found = find_op(op); found && info(*found).has(kBody)) open_inputs();
       return end;
     }
-    out_ += escape(line_.substr(i, 1));
+    out_ += escape_html(line_.substr(i, 1));
     return i + 1;
   }
 
@@ -85,9 +71,9 @@ class Lines {
                                           after.starts_with(':')));
     std::string scope = scopes_.empty() ? "" : scopes_.back();
     if (inputs_ && !inner) scope = scopes_[scopes_.size() - 2];
-    std::string target = escape((line_[i] == '%' ? scope : "") + name);
+    std::string target = escape_html((line_[i] == '%' ? scope : "") + name);
     out_ += defines ? "<a id=\"" + target + "\">" : "<a href=\"#" + target + "\">";
-    out_ += escape(name) + "</a>";
+    out_ += escape_html(name) + "</a>";
     return end;
   }
 
@@ -114,13 +100,13 @@ class Lines {
 }  // namespace
 
 std::string to_html(const Module& module) {
-  std::string title = escape(module.name.empty() ? "module" : module.name);
+  std::string title = escape_html(module.name.empty() ? "module" : module.name);
   std::string out = "<!doctype html>\n<html lang=en><meta charset=utf-8><title>" + title +
                     "</title>\n<style>" + kStyle + "</style>\n<h1>" + title + "</h1>\n<p>";
   out += std::to_string(module.storage.size()) + " parameters and states. Graphs:";
   for (const Graph& graph : module.graphs) {
-    out += " <a href=\"#graph-" + escape(graph.name()) + "\">@" + escape(graph.name()) + "</a> (" +
-           std::to_string(graph.nodes().size()) + " nodes)";
+    out += " <a href=\"#graph-" + escape_html(graph.name()) + "\">@" + escape_html(graph.name()) +
+           "</a> (" + std::to_string(graph.nodes().size()) + " nodes)";
   }
   out += "</p>\n<pre>";
   std::string text = print(module);
@@ -133,13 +119,27 @@ std::string to_html(const Module& module) {
       std::string_view name = line.substr(start + 7);
       std::string graph(name.substr(0, name.find('(')));
       lines.begin_graph(graph);
-      out += "<span id=\"graph-" + escape(graph) + "\"></span>";
+      out += "<span id=\"graph-" + escape_html(graph) + "\"></span>";
     }
     out += lines.render(line) + "\n";
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
   return out + "</pre>\n</html>\n";
+}
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '&': out += "&amp;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
 }
 
 }  // namespace weft

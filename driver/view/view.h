@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ir/graph/module.h"
 #include "ir/support/result.h"
@@ -15,5 +16,8 @@ Result<std::string> focus_text(const Module& module, const std::string& focus);
 
 std::string to_dot(const Module& module);   // Graphviz; one cluster per graph
 std::string to_html(const Module& module);  // one self-contained page, no scripts from elsewhere
+
+// Text for HTML, in elements and in quoted attributes.
+std::string escape_html(std::string_view text);
 
 }  // namespace weft

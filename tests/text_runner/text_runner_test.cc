@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "driver/decode/derive.h"
 #include "ir/serial/serial.h"
 #include "ir/text/text.h"
 #include "passes/pass.h"
@@ -22,7 +23,7 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// The options of `dump` and `grad` that a text test may use.
+// The commands that a text test may use, with their options.
 Status run_command(const std::vector<std::string>& command, Module& module) {
   PipelineOptions pipeline;
   GradRequest grad;
@@ -55,6 +56,11 @@ Status run_command(const std::vector<std::string>& command, Module& module) {
     ++i;
   }
   if (command[0] == "grad") return add_backward(module, grad);
+  if (command[0] == "derive") {
+    WEFT_TRY(DecodeGraphs made, decode_graphs(std::move(module), {}));
+    module = std::move(made.module);
+    return ok();
+  }
   if (command[0] != "dump") return error({}, "the text runner does not know ", command[0]);
   if (pipeline.stop_after.empty()) return ok();
   if (!grad.loss.empty()) pipeline.pass.grad = grad;

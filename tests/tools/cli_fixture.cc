@@ -38,9 +38,9 @@ std::string CliTest::write(const std::string& name, const std::string& bytes) co
   return path(name);
 }
 
-Outcome CliTest::weft(const std::string& arguments) const {
+Outcome CliTest::weft(const std::string& arguments, const std::string& input) const {
   std::string command = "cd '" + folder_ + "' && exec '" WEFT_BINARY "' " + arguments + " >'" +
-                        path(".out") + "' 2>'" + path(".err") + "' </dev/null";
+                        path(".out") + "' 2>'" + path(".err") + "' <'" + input + "'";
   auto start = std::chrono::steady_clock::now();
   pid_t child = ::fork();
   WEFT_CHECK(child >= 0, "cannot start a process");

@@ -27,8 +27,8 @@ class CliTest : public ::testing::Test {
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   std::string write(const std::string& name, const std::string& bytes) const;
-  // Runs `weft ARGUMENTS` in the test's folder.
-  Outcome weft(const std::string& arguments) const;
+  // Runs `weft ARGUMENTS` in the test's folder, with a file as its standard input.
+  Outcome weft(const std::string& arguments, const std::string& input = "/dev/null") const;
 
   // What the command writes to a terminal, until `awaited` is among it or the seconds are over;
   // then the command is stopped. Nothing where the system has no terminal to give.

@@ -95,6 +95,11 @@ ToyRun::ToyRun(const TrainOptions& given, const std::string& path, bool fresh,
   Result<Module> differentiated = differentiate_for(*model, request);
   EXPECT_TRUE(differentiated.ok()) << render(differentiated.diagnostics());
   module = std::move(differentiated).value();
+  Result<Observer> observed = add_observe(module, options);
+  EXPECT_TRUE(observed.ok()) << render(observed.diagnostics());
+  observer = std::move(observed).value();
+  observer.batch = cut(*valid.next().value(), kObservedRows, kObservedLength);
+  EXPECT_TRUE(valid.seek({0, 0}).ok());
   auto opened = open_device(module, {device_name, "native", threads, options.seed});
   EXPECT_TRUE(opened.ok()) << render(opened.diagnostics());
   device = std::move(opened).value();
@@ -106,7 +111,9 @@ Trainer ToyRun::trainer() {
   hooks.on_line = [this](const nlohmann::ordered_json& line) { lines.push_back(line.dump()); };
   hooks.on_warning = [this](const std::string& text) { warnings.push_back(text); };
   hooks.stop = &stop;
-  return Trainer(options, module, *device, train, valid, folder, std::move(hooks));
+  Trainer made(options, module, *device, train, valid, folder, std::move(hooks));
+  made.set_observer(observer);
+  return made;
 }
 
 std::string storage_bytes(const Module& module, TrainDevice& device) {

@@ -39,6 +39,7 @@ struct ToyRun {
   ToyStream train;
   ToyStream valid;
   Module module;
+  Observer observer;
   std::unique_ptr<TrainDevice> device;
   std::vector<std::string> warnings;
   std::vector<std::string> lines;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "driver/bench/decode_case.h"
 #include "driver/bench/measure.h"
 #include "driver/bench/roofline.h"
 #include "driver/cache_folder.h"
@@ -141,6 +142,23 @@ Status startup(const Options& options, const Common& common) {
   return put_result(common, line);
 }
 
+Status decode_speed(const Options& options, const Common& common) {
+  WEFT_TRY(DecodeBench result, measure_decode(request_of(options, common)));
+  nlohmann::json line = result_json(kDecodeCase, result.threads, result.generate_ms);
+  const double prefill = median(result.prefill_ms);
+  const double speed = result.tokens_per_s(prefill, median(result.generate_ms));
+  line["prefill_ms"] = prefill;
+  line["prefill_tok_s"] = static_cast<double>(result.prompt) / prefill * 1e3;
+  line["decode_tok_s"] = speed;
+  line["decode_tok_s_best"] = result.tokens_per_s(std::ranges::min(result.prefill_ms),
+                                                  std::ranges::min(result.generate_ms));
+  line["gb_per_s"] = result.weight_bytes * speed / 1e9;
+  line["gflops"] = result.weight_bytes / 2 * speed / 1e9;  // two for each weight of four bytes
+  line["extra_mb"] = result.extra_mb;
+  line["compile_ms"] = result.compile_ms;
+  return put_result(common, line);
+}
+
 std::vector<BenchCase> chosen_cases(const Options& options) {
   std::vector<BenchCase> chosen;
   for (const std::string& name : options.dtypes) {
@@ -159,6 +177,7 @@ Status run(const Options& options, const Common& common) {
   }
   if (options.wanted == "roofline") return roofline(options, common);
   if (options.wanted == "startup") return startup(options, common);
+  if (options.wanted == kDecodeCase) return decode_speed(options, common);
   std::vector<BenchCase> cases = chosen_cases(options);
   if (cases.empty()) {
     std::vector<std::string> names = bench_groups();
@@ -180,7 +199,7 @@ Status run(const Options& options, const Common& common) {
 
 void add_bench(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
-  std::string groups = "roofline, startup";
+  std::string groups = cat("roofline, startup, ", kDecodeCase);
   for (const std::string& group : bench_groups()) groups += ", " + group;
   CLI::App* command =
       add_command(session, "bench", "measures; `roofline` is the machine's own limit",

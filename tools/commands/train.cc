@@ -17,18 +17,13 @@ namespace weft::cli {
 namespace {
 
 using train::RunFolder;
+using train::short_number;
 using train::TrainOptions;
 
 constexpr uint64_t kMaxResultBytes = 1 << 16;
 
 train::DeviceOptions device_options(const Common& common, uint64_t seed) {
   return {common.device, common.target_cpu, common.threads, seed};
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
 }
 
 std::string progress_line(const train::StepReport& r, const TrainOptions& o) {
@@ -90,6 +85,7 @@ Status run_training(Session& session, RunFolder& folder, train::Session& run) {
   hooks.stop = &watch_interrupts();
   train::Trainer trainer(run.options, run.module, *run.device, *run.train, *run.valid, folder,
                          std::move(hooks));
+  trainer.set_observer(run.observer);
   WEFT_TRY_STATUS(trainer.resume());
   if (trainer.progress().step > 0)
     note(common, cat("going on after step ", trainer.progress().step));
