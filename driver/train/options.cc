@@ -33,8 +33,9 @@ void language_model_recipe(TrainOptions& o) {
   o.eval_every = o.save_every = 250;
 }
 
-// For some ten thousand short texts: a small model, strongly regularised. Chosen on 1,000 sentences
-// of SST-2's training part, after everything that shares a phrase with them was taken out of it.
+// For some ten thousand short texts: a small model, strongly regularised. One of few that were
+// tried, not a search: on 1,000 sentences of SST-2's training part, with all that shares a phrase
+// with them left out of it, 0.805; without word dropout and with batches of 128, 0.82 (one seed).
 void text_classifier_recipe(TrainOptions& o) {
   set_adamw(o, 0.98, 0.1);
   o.model.d_model = 128;
