@@ -207,9 +207,11 @@ void KernelEmitter::emit_product_loop(const Stmt& stmt, std::span<const Stmt> re
   if (product.inner) {
     multiply_inner(product);
   } else {
-    if (product.laid_out == 0) pack_rhs(product, depth);
-    pack_lhs(product, depth);
-    multiply(product);
+    unless_one_row(product, depth, [&] {
+      if (product.laid_out == 0) pack_rhs(product, depth);
+      pack_lhs(product, depth);
+      multiply(product);
+    });
   }
   axes_[product.k] = saved;
   if (!product.finishes) slots_[stmt.results[0]] = product.sums;

@@ -79,8 +79,15 @@ KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::V
                                                  llvm::Value* begin) {
   if (product.laid_out > 0) {
     llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
-    llvm::Value* at = laid_out_at(product, first, begin);
-    return {{element_address(buffer, at, product.memory)}, i64(product.laid_out)};
+    Streams streams{{}, i64(product.laid_out)};
+    for (int panel = 0; panel < product.side; ++panel) {
+      // Beyond the last panel it is read again, for sums that nobody uses.
+      llvm::Value* column = ir_.CreateAdd(first, i64(panel * product.laid_out));
+      if (panel > 0) column = ir_.CreateSub(clamped(product.n, column), axes_[product.n].base);
+      llvm::Value* at = laid_out_at(product, column, begin);
+      streams.addresses.push_back(element_address(buffer, at, product.memory));
+    }
+    return streams;
   }
   llvm::Value* step = i64(product.columns());
   llvm::Value* start =
@@ -113,7 +120,7 @@ llvm::Value* KernelEmitter::laid_out_at(const Product& product, llvm::Value* fir
 // caches wait for at once.
 llvm::Value* KernelEmitter::panel_share(const Product& product) {
   constexpr int64_t kMost = 32;
-  if (product.laid_out == 0 || product.m == tile::kNone) return nullptr;
+  if (product.laid_out == 0 || product.m == tile::kNone || product.side > 1) return nullptr;
   llvm::Value* size = ir_.CreateAdd(axes_[product.m].size, i64(product.rows - 1));
   llvm::Value* tiles = ir_.CreateUDiv(size, i64(product.rows));
   tiles = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, tiles, i64(1));
@@ -175,9 +182,10 @@ void KernelEmitter::multiply_step(const Product& product, const Streams& rows,
   const llvm::Align align = alignment(product.memory);
   std::vector<llvm::Value*> across;
   for (int v = 0; v < product.vectors; ++v) {
-    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(k, columns.step), i64(v * product.lanes));
-    across.push_back(ir_.CreateAlignedLoad(
-        vector, element_address(columns.addresses[0], at, product.memory), align));
+    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(k, columns.step), i64(product.within_panel(v)));
+    llvm::Value* from = columns.addresses[static_cast<size_t>(product.panel_of(v))];
+    across.push_back(
+        ir_.CreateAlignedLoad(vector, element_address(from, at, product.memory), align));
   }
   if (product.prefetch_rhs) {
     llvm::Value* later = ir_.CreateMul(ir_.CreateAdd(k, i64(kRowsAhead)), columns.step);

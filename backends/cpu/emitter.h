@@ -257,6 +257,9 @@ class KernelEmitter {
   void apart(const std::function<void()>& body);
   void for_each_micro_tile(const Product& product, const MicroTile& body);
 
+  // emit_one_row.cc
+  void unless_one_row(const Product& product, const Dim& depth, const std::function<void()>& body);
+
   // emit_finish.cc
   bool follows_sum(ValueId id, ValueId sum) const;
   bool find_column_sums(ValueId id, const Product& product, std::set<ValueId>& sums) const;

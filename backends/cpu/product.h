@@ -1,5 +1,5 @@
 // A matrix product as it is emitted. Private to emit_dot.cc, emit_pack.cc, emit_near.cc,
-// emit_micro.cc and emit_finish.cc.
+// emit_micro.cc, emit_finish.cc and emit_one_row.cc.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,6 +38,7 @@ struct KernelEmitter::Product {
   // there are too few rows to pay for the copy; what is left at the end is always copied. If it
   // lies in panels of `laid_out` columns already, none of this: 0 means that it does not.
   int64_t laid_out = 0;
+  int side = 1;  // panels in memory that a micro-tile reads side by side
   llvm::Value* panels = nullptr;
   std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
   llvm::Value* in_place = nullptr;        // a bool; null: never
@@ -58,6 +59,10 @@ struct KernelEmitter::Product {
   std::vector<ValueId> column_sums = {};
   std::vector<Slot> column_slots = {};
   std::vector<ValueId> far_loads = {};  // read by it, element by element
+
+  // Of the vector's column in the micro-tile: its panel, and where it is in it.
+  int panel_of(int vector) const { return vector * side / vectors; }
+  int within_panel(int vector) const { return vector % (vectors / side) * lanes; }
 
   int columns() const { return inner ? vectors : vectors * lanes; }
 };
