@@ -83,7 +83,11 @@ KernelEmitter::Streams KernelEmitter::rhs_stream(const Product& product, llvm::V
     for (int panel = 0; panel < product.side; ++panel) {
       // Beyond the last panel it is read again, for sums that nobody uses.
       llvm::Value* column = ir_.CreateAdd(first, i64(panel * product.laid_out));
-      if (panel > 0) column = ir_.CreateSub(clamped(product.n, column), axes_[product.n].base);
+      if (panel > 0) {
+        column = clamped(product.n, column);
+        column = ir_.CreateSub(column, ir_.CreateURem(column, i64(product.laid_out)));
+        column = ir_.CreateSub(column, axes_[product.n].base);
+      }
       llvm::Value* at = laid_out_at(product, column, begin);
       streams.addresses.push_back(element_address(buffer, at, product.memory));
     }
