@@ -39,12 +39,17 @@ struct Kernel {
   uint32_t buffers = 0;
   std::vector<std::string> checks;  // what a failed check says: KernelFailure::check - 1 into it
 
-  // Of SIMT devices. One workgroup runs one program; groups beyond what a device's first grid
-  // dimension holds stand in the second, so the kernel compares its number with `programs`.
-  // It is given u32 numbers: the programs, then for each buffer where it begins in its plan buffer
-  // (in elements), then `args`; as push constants, or in a uniform buffer that follows the bindings.
-  // If there are checks, the last descriptor is a storage buffer of one u32: the least number of a
-  // check that failed, or ~0.
+  // Of SIMT devices; `entry` and `bytes` are the words of a SPIR-V module with entry point "main".
+  // One workgroup runs one program; groups beyond what a device's first grid dimension holds stand
+  // in the second, so the kernel compares its number, y * (groups in x) + x, with `programs`.
+  // It is given u32 numbers: the programs, then for each buffer where it begins in what its
+  // descriptors show, in elements, then `args` (negative ones as two's complement); as push
+  // constants, or in a uniform buffer that follows the bindings. Descriptors show a whole plan
+  // buffer, rounded up to whole texels; the place of a launch in it is in the number. A member of a
+  // block begins where it lies: its descriptor starts up to 255 bytes before it, at a multiple of
+  // 256 bytes, and the number says so too.
+  // If there are checks, the last descriptor is a storage buffer of one u32, ~0 before the launch:
+  // the kernel leaves in it the least index into `checks` of one that failed.
   uint32_t workgroup = 0;  // invocations
   uint32_t subgroup = 0;   // invocations that the code relies on; 0: any number
   bool numbers_in_buffer = false;
