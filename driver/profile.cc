@@ -78,6 +78,8 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   ContextOptions context;
   context.threads = options.threads;
   context.seed = options.seed;
+  context.device = options.request.device;
+  context.cache_folder = options.request.cache_folder;
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), context));
   WEFT_TRY(PreparedRun prepared, executor.prepare(graph.name(), inputs, dims));
   WEFT_TRY_STATUS(executor.run(prepared));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/vulkan/compile.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 
 #include "backends/simt/analysis.h"
 #include "backends/simt/lower.h"
@@ -81,21 +83,51 @@ simt::Profile profile_of(const VulkanFacts& device) {
   return profile;
 }
 
-std::vector<std::vector<bool>> aligned_buffers(const Plan& plan) {
+namespace {
+
+// Where the members of blocks begin in them, in elements.
+std::map<std::string, Dim> places_in_blocks(const Plan& plan, const std::vector<Storage>& storage) {
+  std::map<std::string, Dim> places;
+  for (const StorageBlock& block : plan.blocks) {
+    Dim next = 0;
+    for (const std::string& member : block.members) {
+      places[member] = next;
+      auto found = std::ranges::find(storage, member, &Storage::name);
+      if (found != storage.end()) next = next + element_count(found->type.shape);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<std::vector<bool>> aligned_buffers(const Plan& plan,
+                                               const std::vector<Storage>& storage) {
+  const std::map<std::string, Dim> places = places_in_blocks(plan, storage);
   std::vector<std::vector<bool>> result;
   for (const tile::Program& program : plan.programs) {
     result.emplace_back(program.buffers.size(), true);
   }
+  const GraphPlan* graph = nullptr;
   std::function<void(const std::vector<Step>&)> visit = [&](const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       visit(step.body);
       if (step.kind != Step::launch) continue;
       for (size_t i = 0; i < step.buffers.size(); ++i) {
-        if (!simt::divisible(step.buffers[i].offset, kPack)) result[step.program][i] = false;
+        const PlanBuffer& buffer = graph->buffers[step.buffers[i].buffer];
+        auto place = places.find(buffer.name);
+        Dim offset = step.buffers[i].offset;
+        if (buffer.kind == PlanBuffer::storage && place != places.end()) {
+          offset = offset + place->second;
+        }
+        if (!simt::divisible(offset, kPack)) result[step.program][i] = false;
       }
     }
   };
-  for (const GraphPlan& graph : plan.graphs) visit(graph.steps);
+  for (const GraphPlan& each : plan.graphs) {
+    graph = &each;
+    visit(each.steps);
+  }
   return result;
 }
 

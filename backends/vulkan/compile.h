@@ -33,7 +33,9 @@ struct CompiledPrograms {
 simt::Profile profile_of(const VulkanFacts& device);
 
 // Which buffers of each program begin at a multiple of four elements, whatever launches it.
-std::vector<std::vector<bool>> aligned_buffers(const Plan& plan);
+// `storage` has the sizes of what lies in blocks.
+std::vector<std::vector<bool>> aligned_buffers(const Plan& plan,
+                                               const std::vector<Storage>& storage);
 
 // Programs without `accumulate`. Sets their free knobs.
 Result<CompiledPrograms> compile_programs(std::vector<tile::Program>& programs,
