@@ -3,6 +3,7 @@
 
 #include "driver/compile.h"
 #include "driver/execute.h"
+#include "driver/vulkan_devices.h"
 #include "runtime/cpu/facts.h"
 #ifdef WEFT_HAS_VULKAN
 #include "runtime/vulkan/open.h"
@@ -77,7 +78,11 @@ Device cpu_device() {
 
 }  // namespace
 
-std::vector<Device> list_devices() { return {cpu_device(), oracle_device()}; }
+std::vector<Device> list_devices() {
+  std::vector<Device> devices = list_vulkan_devices();
+  devices.insert(devices.begin(), {cpu_device(), oracle_device()});
+  return devices;
+}
 
 Result<std::string> choose_device(const std::string& name) {
   if (name == "oracle" || (name == "cpu" && has_code_generator())) return std::string();

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "runtime/vulkan/features.h"
+#include "runtime/vulkan/self_test.h"
 
 namespace weft {
 namespace {
@@ -71,7 +72,9 @@ Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options) {
 }
 
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options) {
-  return VulkanDevice::open(options);
+  WEFT_TRY(std::shared_ptr<VulkanDevice> device, VulkanDevice::open(options));
+  if (options.self_test) WEFT_TRY_STATUS(self_test(device, options.cache_folder));
+  return device;
 }
 
 const VulkanFacts& facts_of(const VulkanDevice& device) { return device.facts(); }
@@ -88,6 +91,12 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& op
   WEFT_TRY_STATUS(made->create(options));
   WEFT_TRY_STATUS(made->complaints());
   return made;
+}
+
+void VulkanDevice::refuse(std::string_view feature, std::string reason) {
+  for (VulkanFeature& item : facts_.features) {
+    if (item.name == feature) item.refused = std::move(reason);
+  }
 }
 
 Status VulkanDevice::choose_queue() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "runtime/vulkan/device_memory.h"
 #include "runtime/vulkan/instance.h"
@@ -23,6 +24,8 @@ class VulkanDevice {
   VulkanDevice& operator=(const VulkanDevice&) = delete;
 
   const VulkanFacts& facts() const { return facts_; }
+  // The feature is not to be used, though the driver reports it.
+  void refuse(std::string_view feature, std::string reason);
   VkDevice handle() const { return device_; }
   VkPhysicalDevice physical() const { return physical_; }
   const VolkDeviceTable& vk() const { return vk_; }

@@ -60,6 +60,7 @@ struct VulkanFacts {
   // "float16": arithmetic; "int8", "int16", "int64", "float64": arithmetic; "storage16",
   // "storage8": 16-bit and 8-bit elements in storage buffers; "subgroup_arithmetic",
   // "subgroup_shuffle", "subgroup_ballot", "subgroup_clustered", "subgroup_size_control";
+  // "texel_buffer", "image_buffer": texels of one or four f32, read and for images written;
   // "cooperative_matrix".
   std::vector<VulkanFeature> features;
 

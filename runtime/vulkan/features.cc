@@ -78,7 +78,17 @@ void read_heaps(VkPhysicalDevice device, VulkanFacts& facts) {
   }
 }
 
-void read_features(const FeatureChain& chain, const PropertyChain& properties, VulkanFacts& facts) {
+bool has_texels(VkPhysicalDevice device, VkFormatFeatureFlags needed) {
+  for (VkFormat format : {VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT}) {
+    VkFormatProperties can{};
+    vkGetPhysicalDeviceFormatProperties(device, format, &can);
+    if ((can.bufferFeatures & needed) != needed) return false;
+  }
+  return true;
+}
+
+void read_features(VkPhysicalDevice device, const FeatureChain& chain,
+                   const PropertyChain& properties, VulkanFacts& facts) {
   const bool in_compute =
       (properties.v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   auto subgroup = [&](VkSubgroupFeatureFlags needed) {
@@ -99,6 +109,8 @@ void read_features(const FeatureChain& chain, const PropertyChain& properties, V
       {"subgroup_size_control",
        chain.v13.subgroupSizeControl == VK_TRUE && chain.v13.computeFullSubgroups == VK_TRUE &&
            (properties.v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0},
+      {"texel_buffer", has_texels(device, VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT)},
+      {"image_buffer", has_texels(device, VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT)},
       {"cooperative_matrix", false},  // KHR's is not in the headers of Vulkan 1.3.239
   };
 }
@@ -193,7 +205,7 @@ VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index) {
     facts.subgroup = properties.v11.subgroupSize;
     facts.min_subgroup = facts.max_subgroup = facts.subgroup;
     facts.max_allocation = static_cast<int64_t>(properties.v11.maxMemoryAllocationSize);
-    read_features(features, properties, facts);
+    read_features(device, features, properties, facts);
     if (facts.has("subgroup_size_control")) {
       facts.min_subgroup = properties.v13.minSubgroupSize;
       facts.max_subgroup = properties.v13.maxSubgroupSize;

@@ -45,6 +45,8 @@ struct VulkanOptions {
   // discrete devices.
   bool staging = false;
   std::string cache_folder = {};  // for the driver's compiled kernels; nowhere without it
+  // Features whose probes fail are not used; the verdict is kept in the cache folder.
+  bool self_test = false;
 };
 
 // Those that the loader finds, usable or not. Fails if there is no loader.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -79,6 +81,33 @@ TEST_P(VulkanDeviceTest, KeepsCompiledKernelsOnDisk) {
   run();
   std::ofstream(files[0], std::ios::binary) << "damaged";
   run();
+}
+
+// Every feature that the driver reports and Weft knows a probe for.
+TEST_P(VulkanDeviceTest, KeepsItsPromises) {
+  VulkanOptions options = options_;
+  options.self_test = true;
+  const std::shared_ptr<VulkanDevice> device = open_vulkan(options).value();
+  for (const VulkanFeature& feature : facts_of(*device).features) {
+    EXPECT_EQ(feature.refused, "") << feature.name;
+  }
+}
+
+TEST_P(VulkanDeviceTest, ADriverThatLiesIsFoundOut) {
+  VulkanOptions options = options_;
+  options.self_test = true;
+  options.cache_folder = scratch("vulkan_verdict");
+  std::filesystem::remove_all(options.cache_folder);
+  ::setenv("WEFT_VULKAN_LIE", "texel_buffer", 1);
+  const VulkanFacts facts = facts_of(*open_vulkan(options).value());
+  ::unsetenv("WEFT_VULKAN_LIE");
+  EXPECT_FALSE(facts.has("texel_buffer"));
+  EXPECT_TRUE(facts.has("image_buffer"));
+  auto refused = std::ranges::find(facts.features, "texel_buffer", &VulkanFeature::name);
+  EXPECT_EQ(refused->refused, "its self-test gave 2 instead of 1");
+  // A lie is not remembered, the truth is.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(facts_of(*open_vulkan(options).value()).has("texel_buffer"));
 }
 
 }  // namespace
