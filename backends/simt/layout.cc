@@ -110,10 +110,16 @@ class Chooser {
       left = (left + taken - 1) / taken;
       return taken;
     };
-    axis_layout.lanes = fixed ? std::bit_floor(static_cast<uint64_t>(part(lanes))) : part(lanes);
-    if (fixed && size) left = *size / axis_layout.pack / axis_layout.lanes;
+    if (fixed) {
+      while (left % lanes != 0) lanes /= 2;
+      left /= lanes;
+      axis_layout.lanes = lanes;
+    } else {
+      axis_layout.lanes = part(lanes);
+    }
     axis_layout.waves = part(waves);
-    axis_layout.registers = part(registers);
+    axis_layout.registers =
+        left == INT64_MAX || fixed ? part(registers) : std::clamp<int64_t>(left, 1, registers);
   }
 
   void lay_out_product() {

@@ -102,8 +102,11 @@ const std::string* Lowering::known(const std::string& key) const {
 }
 
 std::string Lowering::fresh(const std::string& hint) {
-  const int number = names_[hint]++;
-  return number == 0 ? hint : hint + "_" + std::to_string(number);
+  for (;;) {
+    const int number = names_[hint]++;
+    std::string name = number == 0 ? hint : hint + "_" + std::to_string(number);
+    if (used_.insert(name).second) return name;
+  }
 }
 
 std::string Lowering::declare(const std::string& type, const std::string& hint,

@@ -39,7 +39,8 @@ const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   if (written(buffer)) {
     wanted.view = profile_.image_stores && words ? Binding::image : Binding::storage;
   } else {
-    wanted.view = profile_.texel_loads ? Binding::texel : Binding::storage;
+    const bool has_texels = dtype != DType::i64;
+    wanted.view = profile_.texel_loads && has_texels ? Binding::texel : Binding::storage;
   }
   for (Binding& known : out_.bindings) {
     if (known.buffer != buffer || known.width != wanted.width || known.view != wanted.view)

@@ -139,7 +139,8 @@ class Lowering {
   Lowered out_;
   int indent_ = 1;
   std::vector<std::map<std::string, std::string>> memo_;
-  std::map<std::string, int> names_;
+  std::map<std::string, int> names_;  // so many of each kind
+  std::set<std::string> used_;
   std::vector<AxisState> axes_;
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;

@@ -107,7 +107,8 @@ class Printer {
 
   void bind(const Binding& b, size_t number) {
     const std::string name = simt::binding_name(p_, b);
-    const Form form = form_of(b.dtype);
+    Form form = form_of(b.dtype);
+    if (b.view == Binding::texel && b.dtype == DType::f16) form = {"", "", "", {"", ""}, {"", ""}};
     const bool four = b.width == 4;
     const std::string slot = "set = 0, binding = " + std::to_string(number);
     const std::string type = simt::type_name_of(b.dtype, four);
