@@ -119,14 +119,23 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       const std::string first =
           integer("place - (place / " + stride + ") % " + size + " * " + stride);
       for (size_t i = 0; i < variables.size(); ++i) {
-        line("barrier();");
-        line("exchange[place] = weft_bits(" + variables[i] + ");");
-        line("barrier();");
+        std::vector<std::string> names;
         for (int64_t other = 0; other < digit.size; ++other) {
-          const std::string name = fresh("other");
-          line(types[i] + " " + name + " = weft_" + types[i] + "(exchange[" + first + " + " +
-               std::to_string(other * digit.stride) + "]);");
-          parts[static_cast<size_t>(other)].push_back(name);
+          names.push_back(fresh("other"));
+          line(types[i] + " " + names.back() + ";");
+          parts[static_cast<size_t>(other)].push_back(names.back());
+        }
+        const bool four = types[i] == "vec4";
+        for (const char* part : {".x", ".y", ".z", ".w"}) {
+          line("barrier();");
+          line("exchange[place] = weft_bits(" + variables[i] + (four ? part : "") + ");");
+          line("barrier();");
+          for (int64_t other = 0; other < digit.size; ++other) {
+            line(names[static_cast<size_t>(other)] + (four ? part : "") + " = weft_" +
+                 (four ? "float" : types[i]) + "(exchange[" + first + " + " +
+                 std::to_string(other * digit.stride) + "]);");
+          }
+          if (!four) break;
         }
       }
       for (size_t i = 0; i < variables.size(); ++i) line(variables[i] + " = " + parts[0][i] + ";");

@@ -1,0 +1,65 @@
+// Whole models on a Vulkan device, against the oracle.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "driver/verify_device.h"
+#include "models/zoo.h"
+#include "passes/autodiff.h"
+#include "tests/support/suite.h"
+#include "tests/vulkan/shared_device.h"
+
+namespace weft {
+namespace {
+
+// A small copy of a preset: what it computes is the same.
+Module small(const std::string& name) {
+  const Preset& preset = *find_preset(name);
+  TransformerConfig config = preset.config;
+  config.d_model = 48;
+  config.heads = 4;
+  config.d_ff = 100;
+  config.encoder_layers = std::min<int64_t>(config.encoder_layers, 1);
+  config.decoder_layers = std::min<int64_t>(config.decoder_layers, 1);
+  config.vocab = 211;
+  config.max_length = 32;
+  return preset.build_with(config).value();
+}
+
+void expect_right(const Module& module, const std::string& graph, const DimBinding& dims) {
+  ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
+  if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
+  DeviceVerifyOptions options;
+  options.common.graph = graph;
+  options.common.dims = dims;
+  options.common.seed = 3;
+  options.request.device = "vulkan";
+  Result<DeviceVerifyReport> report = verify_device(module, options);
+  ASSERT_TRUE(report.ok()) << render(report.diagnostics());
+  EXPECT_EQ(report->difference, "");
+}
+
+Module with_train_step(Module module) {
+  Status added = add_backward(module, {"loss", "loss", {}, "adam"});
+  EXPECT_TRUE(added.ok()) << render(added.diagnostics());
+  return module;
+}
+
+TEST(ModelsOnVulkan, TrainingStepOfAnEncoderDecoder) {
+  if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
+  expect_right(with_train_step(small("transformer-tiny")), "train_step",
+               {{"B", 2}, {"S", 5}, {"T", 7}});
+}
+
+TEST(ModelsOnVulkan, TrainingStepOfADecoder) {
+  if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
+  expect_right(with_train_step(small("gpt-char")), "train_step", {{"B", 2}, {"T", 9}});
+}
+
+TEST(ModelsOnVulkan, ForwardOfBert) {
+  expect_right(small("bert-base"), "forward", {{"B", 3}, {"T", 17}});
+}
+
+}  // namespace
+}  // namespace weft
