@@ -289,6 +289,13 @@ class Binder {
       }
       bound_.args.push_back(value);
     }
+    WEFT_TRY(const int64_t iterations, number(kernel.iterations, "the length of loops", inside));
+    if (iterations > limits_.most_iterations) {
+      return fail("kernel ", kernel.name, " goes ", iterations,
+                  " times through its loops; the device's driver leaves them after ",
+                  limits_.most_iterations)
+          .hint("bind smaller sizes, or use another device");
+    }
     WEFT_TRY(int64_t scratch, number(kernel.scratch_bytes, "scratch", inside));
     if (scratch < 0) return fail("kernel ", kernel.name, " has ", scratch, " bytes of scratch");
     bound_.scratch_bytes = std::max(bound_.scratch_bytes, scratch);

@@ -51,6 +51,7 @@ struct Kernel {
   // If there are checks, the last descriptor is a storage buffer of one u32, ~0 before the launch:
   // the kernel leaves in it the least index into `checks` of one that failed.
   uint32_t workgroup = 0;  // invocations
+  Dim iterations = 0;      // of all loops together, by one invocation, at most
   uint32_t subgroup = 0;   // invocations that the code relies on; 0: any number
   bool numbers_in_buffer = false;
   std::vector<Binding> bindings;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <tuple>
 
 #include "backends/simt/analysis.h"
 
@@ -86,11 +87,17 @@ class Chooser {
   }
 
   // The axis of the lanes: where most neighbours in memory are, of those allowed.
+  // Rows that are summed up come first: their elements are the most.
   AxisId lane_axis(const std::set<AxisId>& allowed) const {
+    auto rank = [&](AxisId axis) {
+      const bool single = !is_free(axis) && given(axis) == 1;
+      const bool summed = unit_[axis] > 0 && facts_.reduced.contains(axis);
+      return std::tuple(!single, summed, unit_[axis]);
+    };
     AxisId best = kNone;
     for (AxisId axis : allowed) {
       if (!is_tile(axis)) continue;
-      if (best == kNone || unit_[axis] >= unit_[best]) best = axis;
+      if (best == kNone || rank(axis) >= rank(best)) best = axis;
     }
     return best;
   }

@@ -89,6 +89,17 @@ void Lowering::close() {
   line("}");
 }
 
+void Lowering::open_loop(const std::string& head, const Dim& turns) {
+  open(head);
+  turns_.push_back(turns_.back() * turns);
+  out_.iterations = out_.iterations + turns_.back();
+}
+
+void Lowering::close_loop() {
+  turns_.pop_back();
+  close();
+}
+
 void Lowering::fail(const std::string& what) {
   if (problem_.empty()) problem_ = what;
 }

@@ -18,6 +18,7 @@ struct Lowered {
   std::vector<Binding> bindings;  // as `body` calls them, see binding_name
   std::vector<Dim> args;          // numbers a0, a1, .. of the kernel
   Dim programs;
+  Dim iterations = 0;  // of all loops of an invocation, at most
   std::vector<std::string> checks;
   Layout layout;
   bool uses_shuffle = false;

@@ -70,8 +70,10 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
     const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
     const std::string last = tile ? std::to_string(*tile) : dim(p_.axes[axis].dim);
     const std::string step = fresh("at_" + p_.axes[axis].name + "_step");
-    open("for (int " + step + " = 0; " + step + " < " + last + "; " + step +
-         " += " + std::to_string(span) + ")");
+    const Dim length = tile ? Dim(*tile) : p_.axes[axis].dim;
+    open_loop("for (int " + step + " = 0; " + step + " < " + last + "; " + step +
+                  " += " + std::to_string(span) + ")",
+              Dim::floor_div(length + Dim(span - 1), Dim(span)));
     axes_[axis].step = step;
     open_.insert(axis);
   }
@@ -79,7 +81,7 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   for (AxisId axis : stepped) {
     open_.erase(axis);
     axes_[axis].step.clear();
-    close();
+    close_loop();
   }
   innermost_ = before;
 }

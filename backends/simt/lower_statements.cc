@@ -23,14 +23,15 @@ void Lowering::serial_axes(size_t next, const std::function<void()>& body) {
   const AxisId axis = p_.grid[next].axis;
   const std::string& name = p_.axes[axis].name;
   const std::string number = fresh("at_" + name + "_program");
-  open("for (int " + number + " = 0; " + number + " < " + dim(p_.programs_along(axis)) + "; ++" +
-       number + ")");
+  open_loop("for (int " + number + " = 0; " + number + " < " + dim(p_.programs_along(axis)) +
+                "; ++" + number + ")",
+            p_.programs_along(axis));
   axes_[axis].program = number;
   const int64_t size = p_.size_of(p_.axes[axis].extent).value_or(0);
   axes_[axis].base = integer(number + " * " + std::to_string(size));
   axes_[axis].part = axes_[axis].base;
   serial_axes(next + 1, body);
-  close();
+  close_loop();
 }
 
 void Lowering::block(const tile::Block& block, size_t first) {
@@ -256,8 +257,10 @@ void Lowering::loop(const Stmt& stmt) {
   }
   if (stmt.to) last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + last + ")");
   const std::string base = fresh("at_" + axis.name + "_tile");
-  open("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
-       " += " + std::to_string(tile) + ")");
+  const Dim length = axis.inner ? Dim(*p_.size_of(axis.extent)) : axis.dim;
+  open_loop("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
+                " += " + std::to_string(tile) + ")",
+            Dim::floor_div(length + Dim(tile - 1), Dim(tile)));
   const AxisState before = state;
   innermost_ = stmt.axis;
   state.base = base;
@@ -295,7 +298,7 @@ void Lowering::loop(const Stmt& stmt) {
   });
   state = before;
   innermost_ = innermost;
-  close();
+  close_loop();
   for (size_t i = 0; i < stmt.results.size(); ++i) {
     for (size_t k = 0; k < at[i].size(); ++k) {
       know(key_of(stmt.results[i], at[i][k], pack_of(stmt.results[i])), carried[i][k]);

@@ -40,6 +40,8 @@ class Lowering {
   void line(const std::string& text);
   void open(const std::string& head);  // head {
   void close();
+  void open_loop(const std::string& head, const Dim& turns);
+  void close_loop();
   // A variable for an expression, known by `key` until the block ends.
   std::string declare(const std::string& type, const std::string& hint, const std::string& key,
                       const std::string& expression);
@@ -138,6 +140,7 @@ class Lowering {
   Facts facts_;
   Lowered out_;
   int indent_ = 1;
+  std::vector<Dim> turns_ = {1};  // of the loops around, multiplied
   std::vector<std::map<std::string, std::string>> memo_;
   std::map<std::string, int> names_;  // so many of each kind
   std::set<std::string> used_;

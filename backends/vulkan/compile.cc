@@ -49,6 +49,7 @@ Result<Made> make(tile::Program& program, const std::vector<bool>& aligned,
   kernel.name = program.name;
   kernel.args = lowered.args;
   kernel.programs = lowered.programs;
+  kernel.iterations = lowered.iterations;
   kernel.scratch_bytes = 0;
   kernel.buffers = static_cast<uint32_t>(program.buffers.size());
   kernel.checks = lowered.checks;

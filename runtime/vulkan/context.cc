@@ -86,6 +86,12 @@ Result<VulkanContext::Known*> VulkanContext::known(const BoundPtr& bound) {
   return &known_.emplace(bound.get(), std::move(made)).first->second;
 }
 
+BindLimits VulkanContext::limits() const {
+  BindLimits limits{kVulkanAlignment, INT32_MIN, int64_t{UINT32_MAX}};
+  if (const int64_t most = facts_of(pool_vk_->device()).loop_limit; most > 0) limits.most_iterations = most;
+  return limits;
+}
+
 Status VulkanContext::prepare(const BoundPtr& bound) {
   WEFT_TRY_STATUS(prepare_storage(*bound));
   WEFT_TRY(Known * entry, known(bound));

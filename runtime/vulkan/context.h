@@ -18,7 +18,7 @@ class VulkanContext final : public ContextDevice {
   static Result<std::unique_ptr<ContextDevice>> create(LoadedPtr loaded,
                                                        const ContextOptions& options);
 
-  BindLimits limits() const override { return {kVulkanAlignment, INT32_MIN, int64_t{UINT32_MAX}}; }
+  BindLimits limits() const override;
   Status prepare(const BoundPtr& bound) override;
   Status run(const BoundPtr& bound, std::span<const ConstBytes> inputs,
              std::span<const MutableBytes> outputs, std::span<int64_t> nanoseconds) override;

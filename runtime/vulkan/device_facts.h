@@ -53,6 +53,8 @@ struct VulkanFacts {
   uint32_t texel_bindings = 16;   // read-only texel buffers
   uint32_t image_bindings = 4;    // storage texel buffers
   uint32_t bindings = 4;          // of all kinds together
+  // Iterations of all loops of an invocation after which the driver leaves them; 0: it does not.
+  int64_t loop_limit = 0;
   int64_t max_allocation = int64_t{1} << 30;
   double timestamp_period = 0;  // nanoseconds a tick; 0: no timestamps
   std::vector<VulkanHeap> heaps;

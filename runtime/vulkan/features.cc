@@ -202,6 +202,8 @@ VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index) {
     const PropertyChain properties(device, basic.apiVersion);
     facts.driver = properties.v12.driverName;
     facts.driver_info = properties.v12.driverInfo;
+    // Mesa's driver on the CPU counts down from 65,535 over all loops of an invocation.
+    if (facts.driver == "llvmpipe") facts.loop_limit = 65535;
     facts.subgroup = properties.v11.subgroupSize;
     facts.min_subgroup = facts.max_subgroup = facts.subgroup;
     facts.max_allocation = static_cast<int64_t>(properties.v11.maxMemoryAllocationSize);

@@ -198,6 +198,7 @@ class Reader {
     kernel.workgroup = data.workgroup();
     kernel.subgroup = data.subgroup();
     kernel.numbers_in_buffer = data.numbers_in_buffer();
+    WEFT_TRY(kernel.iterations, dim(data.iterations()));
     for (const BindingData* item : list(data.bindings())) {
       WEFT_TRY(Binding binding, binding_of(*item));
       kernel.bindings.push_back(binding);

@@ -126,10 +126,11 @@ class Writer {
                         binding.reads, binding.writes);
     }
     auto bindings = out_.CreateVectorOfStructs(seen);
-    uint32_t numbers[] = {text(kernel.name), dim(kernel.programs), dim(kernel.scratch_bytes)};
+    uint32_t numbers[] = {text(kernel.name), dim(kernel.programs), dim(kernel.scratch_bytes),
+                          dim(kernel.iterations)};
     return CreateKernelData(out_, numbers[0], kernel.entry, args, numbers[1], numbers[2],
                             kernel.buffers, checks, kernel.bytes, kernel.workgroup, kernel.subgroup,
-                            kernel.numbers_in_buffer, bindings, needs);
+                            kernel.numbers_in_buffer, numbers[3], bindings, needs);
   }
 
   Offset<BlockData> block_data(const StorageBlock& block) {

@@ -17,12 +17,12 @@ namespace {
 Module small(const std::string& name) {
   const Preset& preset = *find_preset(name);
   TransformerConfig config = preset.config;
-  config.d_model = 48;
+  config.d_model = 64;
   config.heads = 4;
   config.d_ff = 100;
   config.encoder_layers = std::min<int64_t>(config.encoder_layers, 1);
   config.decoder_layers = std::min<int64_t>(config.decoder_layers, 1);
-  config.vocab = 211;
+  config.vocab = 1000;
   config.max_length = 32;
   return preset.build_with(config).value();
 }
@@ -49,7 +49,7 @@ Module with_train_step(Module module) {
 TEST(ModelsOnVulkan, TrainingStepOfAnEncoderDecoder) {
   if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
   expect_right(with_train_step(small("transformer-tiny")), "train_step",
-               {{"B", 2}, {"S", 5}, {"T", 7}});
+               {{"B", 12}, {"S", 20}, {"T", 22}});
 }
 
 TEST(ModelsOnVulkan, TrainingStepOfADecoder) {
