@@ -2,6 +2,7 @@
 #include "driver/decode/translate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "driver/decode/source_text.h"
@@ -51,7 +52,10 @@ Result<std::vector<Translated>> translate(DecodeModel& model, const std::vector<
     const size_t count = std::min(order.size() - first, static_cast<size_t>(batch));
     std::vector<Ids> sources;
     for (size_t i = 0; i < count; ++i) sources.push_back(ids[order[first + i]]);
+    const auto start = std::chrono::steady_clock::now();
     WEFT_TRY(std::vector<std::vector<Hypothesis>> found, search(decoder, sources, options));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    done[order[first]].batch_ms = took.count();
     for (size_t i = 0; i < count; ++i) {
       Translated& line = done[order[first + i]];
       for (Hypothesis& hypothesis : found[i]) {
