@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "driver/decode/proposals.h"
+
 namespace weft::decode {
 namespace {
 
@@ -39,7 +41,8 @@ class Search {
       : decoder_(decoder),
         options_(options),
         beam_(static_cast<size_t>(options.beam)),
-        context_(context) {}
+        context_(context),
+        proposals_(decoder, {2 * beam_, options.has_specials, options.no_repeat}) {}
 
   Result<std::vector<std::vector<Hypothesis>>> run(std::span<const Ids> sources) {
     int64_t capacity = 1;
@@ -84,6 +87,7 @@ class Search {
 
   Status advance_all() {
     copies_.clear();
+    propose();
     std::vector<int64_t> going_on;
     for (size_t i = 0; i < active_.size(); ++i) {
       extend(active_[i], i);
@@ -153,9 +157,8 @@ class Search {
       const Live& live = sentence.live[w];
       if (!live.alive) continue;
       const auto row = static_cast<int64_t>(place * beam_ + w);
-      find_candidates(sentence, live, row);
       const double lse = decoder_.lse(row);
-      for (const Candidate& c : candidates_) {
+      for (const Candidate& c : proposals_.of(static_cast<size_t>(row))) {
         const double score = live.score + (static_cast<double>(c.logit) - lse);
         if (std::isfinite(score)) extensions_.push_back({w, c.token, score});
       }
@@ -164,24 +167,17 @@ class Search {
     if (extensions_.size() > 2 * beam_) extensions_.resize(2 * beam_);
   }
 
-  // At the limit only the end is left.
-  void find_candidates(const Sentence& sentence, const Live& live, int64_t row) {
-    const std::span<const float> logits = decoder_.logits(row);
-    if (prompt_ == 0 && static_cast<int64_t>(live.tokens.size()) >= sentence.limit) {
-      candidates_ = {{data::kEnd, logits[data::kEnd]}};
-      return;
+  // Looks for candidates of all rows. At the limit only the end is left.
+  void propose() {
+    requests_.clear();
+    for (const Sentence& sentence : active_) {
+      for (const Live& live : sentence.live) {
+        const auto length = static_cast<int64_t>(live.tokens.size());
+        requests_.push_back({live.alive, length >= options_.min_length,
+                             prompt_ == 0 && length >= sentence.limit, live.tokens});
+      }
     }
-    find_banned(live);
-    top_candidates(logits, 2 * beam_, banned_, candidates_);
-  }
-
-  void find_banned(const Live& live) {
-    banned_.clear();
-    if (options_.has_specials) banned_ = {data::kPad, data::kBegin};
-    if (options_.has_specials && static_cast<int64_t>(live.tokens.size()) < options_.min_length) {
-      banned_.push_back(data::kEnd);
-    }
-    repeating_tokens(live.tokens, options_.no_repeat, banned_);
+    proposals_.find(requests_);
   }
 
   void extend(Sentence& sentence, size_t place) {
@@ -201,9 +197,11 @@ class Search {
   void end(Sentence& sentence, const Extension& way, size_t place) {
     const Live& parent = sentence.live[way.parent];
     const auto row = static_cast<int64_t>(place * beam_ + way.parent);
-    top_candidates(decoder_.logits(row), 1, {}, candidates_);
-    const bool forced = static_cast<int64_t>(parent.tokens.size()) >= sentence.limit &&
-                        candidates_[0].token != data::kEnd;
+    bool forced = false;
+    if (static_cast<int64_t>(parent.tokens.size()) >= sentence.limit) {
+      top_candidates(decoder_.logits(row), 1, {}, candidates_);
+      forced = candidates_[0].token != data::kEnd;
+    }
     Hypothesis done{parent.tokens, way.score, 0, !forced, traced(parent, way, place)};
     done.normalised = normalised(way.score, parent.tokens.size() + 1);
     sentence.finished.push_back(std::move(done));
@@ -276,8 +274,9 @@ class Search {
   Ids tokens_;  // that each row reads next
   std::vector<RowCopy> copies_;
   std::vector<Extension> extensions_;
+  Proposals proposals_;
+  std::vector<RowRequest> requests_;
   std::vector<Candidate> candidates_;
-  std::vector<int32_t> banned_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 
 #include "driver/decode/source_text.h"
@@ -46,7 +47,8 @@ Result<std::vector<Translated>> translate(DecodeModel& model, const std::vector<
     done[i].source_tokens = static_cast<int64_t>(ids[i].size());
     order.push_back(i);
   }
-  std::ranges::stable_sort(order, {}, [&](size_t i) { return ids[i].size(); });
+  // The longest first: what they need is enough for all that follow.
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return ids[i].size(); });
   Decoder decoder(model);
   for (size_t first = 0; first < order.size(); first += static_cast<size_t>(batch)) {
     const size_t count = std::min(order.size() - first, static_cast<size_t>(batch));
