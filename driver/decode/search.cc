@@ -11,6 +11,7 @@ namespace weft::decode {
 namespace {
 
 constexpr size_t kTraced = 5;
+constexpr double kNoGap = std::numeric_limits<double>::infinity();
 
 // A hypothesis that may go on. `alive` is false for places without one: all but the first at the
 // beginning.
@@ -26,6 +27,7 @@ struct Sentence {
   int64_t limit = 0;       // tokens
   std::vector<Live> live;  // one a beam
   std::vector<Hypothesis> finished;
+  double least_gap = kNoGap;  // between scores of extensions
 };
 
 // A way to go on.
@@ -74,7 +76,7 @@ class Search {
 
  private:
   void add_sentence(int64_t limit) {
-    active_.push_back({found_.size(), limit, std::vector<Live>(beam_), {}});
+    active_.push_back({found_.size(), limit, std::vector<Live>(beam_), {}, kNoGap});
     active_.back().live[0].alive = true;
     found_.emplace_back();
   }
@@ -151,7 +153,7 @@ class Search {
 
   // The best ways to go on with a sentence, over all of its hypotheses: twice as many as beams, so
   // that enough are left if half of them end.
-  void find_extensions(const Sentence& sentence, size_t place) {
+  void find_extensions(Sentence& sentence, size_t place) {
     extensions_.clear();
     for (size_t w = 0; w < beam_; ++w) {
       const Live& live = sentence.live[w];
@@ -165,6 +167,10 @@ class Search {
     }
     std::ranges::stable_sort(extensions_, std::ranges::greater(), &Extension::score);
     if (extensions_.size() > 2 * beam_) extensions_.resize(2 * beam_);
+    for (size_t i = 1; i < extensions_.size(); ++i) {
+      const double gap = extensions_[i - 1].score - extensions_[i].score;
+      sentence.least_gap = std::min(sentence.least_gap, gap);
+    }
   }
 
   // Looks for candidates of all rows. At the limit only the end is left.
@@ -202,7 +208,7 @@ class Search {
       top_candidates(decoder_.logits(row), 1, {}, candidates_);
       forced = candidates_[0].token != data::kEnd;
     }
-    Hypothesis done{parent.tokens, way.score, 0, !forced, traced(parent, way, place)};
+    Hypothesis done{parent.tokens, way.score, 0, !forced, kNoGap, traced(parent, way, place)};
     done.normalised = normalised(way.score, parent.tokens.size() + 1);
     sentence.finished.push_back(std::move(done));
   }
@@ -254,13 +260,15 @@ class Search {
     for (Live& live : sentence.live) {
       if (!live.alive || sentence.finished.size() >= static_cast<size_t>(options_.n_best)) continue;
       const double score = normalised(live.score, live.tokens.size());
-      sentence.finished.push_back({std::move(live.tokens), live.score, score, false, live.trace});
+      sentence.finished.push_back(
+          {std::move(live.tokens), live.score, score, false, kNoGap, live.trace});
     }
     std::ranges::stable_sort(sentence.finished, [](const Hypothesis& a, const Hypothesis& b) {
       return a.ended != b.ended ? a.ended : a.normalised > b.normalised;
     });
     const auto wanted = static_cast<size_t>(options_.n_best);
     if (sentence.finished.size() > wanted) sentence.finished.resize(wanted);
+    for (Hypothesis& hypothesis : sentence.finished) hypothesis.least_gap = sentence.least_gap;
     found_[sentence.number] = std::move(sentence.finished);
   }
 

@@ -20,7 +20,7 @@ using decode::Translated;
 constexpr size_t kBatchesAtOnce = 32;  // that are read before the first is translated
 
 struct Options {
-  std::string run;
+  decode::ModelFiles files;
   decode::SearchOptions search;
   int64_t batch = 64;
   bool show_trace = false;
@@ -175,8 +175,7 @@ void add_translate(Session& session) {
   CLI::App* command =
       add_command(session, "translate", "translates lines of standard input with a trained model",
                   "echo 'I love you' | weft translate run --beam 4");
-  command->add_option("run", options->run, "folder of a run that was trained on --src and --tgt")
-      ->required();
+  add_model_flags(command, options->files, "--src and --tgt");
   add_search_flags(command, options->search);
   command->add_option("--batch", options->batch, "lines at a time")
       ->check(CLI::Range(1, 4096))
@@ -197,7 +196,8 @@ void add_translate(Session& session) {
     open.weights = options->search.trace;
     const Clock::time_point start = Clock::now();
     WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
-             decode::open_run(options->run, data::TaskKind::translation, open));
+             decode::open_model(options->files, data::TaskKind::translation, open));
+    for (const std::string& text : model->notes) note(common, text);
     return Translator(*options, common, *model, ms_since(start)).run();
   });
 }
