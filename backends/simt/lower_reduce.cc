@@ -9,10 +9,6 @@
 namespace weft::simt {
 namespace {
 
-std::vector<AxisId> joined(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
-  return tile::unite(a, b);
-}
-
 Point merged(Point at, const Point& other, const std::vector<AxisId>& axes) {
   for (AxisId axis : axes) at[axis] = other[axis];
   return at;
