@@ -15,14 +15,14 @@ struct Access {
 };
 
 struct Facts {
-  std::vector<Access> accesses;      // every load and every write
-  std::vector<tile::ValueId> dots;   // that are used
+  std::vector<Access> accesses;       // every load and every write
+  std::vector<tile::ValueId> dots;    // that are used
   std::set<tile::AxisId> contracted;  // by dots
-  std::set<tile::AxisId> reduced;    // by reductions
-  std::set<tile::AxisId> carried;    // of values that loops carry
-  std::set<tile::AxisId> ordered;    // scatters say their order
-  std::set<tile::AxisId> counted;    // the numbers of their programs are used
-  std::set<tile::AxisId> produced;   // of the results of dots
+  std::set<tile::AxisId> reduced;     // by reductions
+  std::set<tile::AxisId> carried;     // of values that loops carry
+  std::set<tile::AxisId> ordered;     // scatters say their order
+  std::set<tile::AxisId> counted;     // the numbers of their programs are used
+  std::set<tile::AxisId> produced;    // of the results of dots
   std::set<tile::BufferId> written;
   bool chained = false;  // an axis of one product is summed over by another
 
@@ -37,7 +37,6 @@ tile::AxisId unit_axis(const tile::Program& program, const tile::Ref& ref);
 bool divisible(const Dim& dim, int64_t by);
 
 // Calls fn for each statement at any depth, outer ones first.
-void for_each_statement(const tile::Block& block,
-                        const std::function<void(const tile::Stmt&)>& fn);
+void for_each_statement(const tile::Block& block, const std::function<void(const tile::Stmt&)>& fn);
 
 }  // namespace weft::simt

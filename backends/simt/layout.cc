@@ -13,8 +13,8 @@ namespace {
 using tile::AxisId;
 using tile::Extent;
 using tile::Index;
-using tile::kNone;
 using tile::Knob;
+using tile::kNone;
 using tile::Program;
 using tile::Ref;
 
@@ -156,7 +156,8 @@ class Chooser {
   }
 
   void lay_out_flash() {
-    const int64_t rows = facts_.dots.size() > 2 ? profile_.flash_rows_backward : profile_.flash_rows;
+    const int64_t rows =
+        facts_.dots.size() > 2 ? profile_.flash_rows_backward : profile_.flash_rows;
     for (AxisId axis = 0; axis < p_.axes.size(); ++axis) {
       if (!is_tile(axis)) continue;
       if (p_.in_grid(axis)) {
@@ -262,8 +263,8 @@ std::vector<std::string> describe(const Program& program, const Layout& layout) 
     const AxisLayout& l = layout.axes[axis];
     std::string digits;
     auto add = [&](const char* place, int64_t size) {
-      if (size > 1) digits += (digits.empty() ? "" : ", ") + std::string(place) + " " +
-                              std::to_string(size);
+      if (size > 1)
+        digits += (digits.empty() ? "" : ", ") + std::string(place) + " " + std::to_string(size);
     };
     add("pack", l.pack);
     add("lane", l.lanes);

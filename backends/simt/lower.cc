@@ -24,8 +24,7 @@ std::string binding_name(const tile::Program& program, const Binding& binding) {
                      : binding.view == Binding::image ? "_image"
                                                       : "_data";
   return "b" + std::to_string(binding.buffer) + "_" +
-         identifier(program.buffers[binding.buffer].name) + view +
-         (binding.width == 4 ? "4" : "");
+         identifier(program.buffers[binding.buffer].name) + view + (binding.width == 4 ? "4" : "");
 }
 
 bool computes_as_float(DType dtype) { return is_float(dtype); }
@@ -61,7 +60,8 @@ Result<Lowered> Lowering::run() {
   serial_axes(0, [&] {
     std::vector<AxisId> all;
     for (AxisId axis = 0; axis < p_.axes.size(); ++axis) {
-      if (p_.is_scalar(axis) || (!p_.in_grid(axis) && p_.axes[axis].extent.kind != tile::Extent::whole))
+      if (p_.is_scalar(axis) ||
+          (!p_.in_grid(axis) && p_.axes[axis].extent.kind != tile::Extent::whole))
         continue;
       if (!p_.axes[axis].inner) all.push_back(axis);
     }

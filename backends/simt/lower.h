@@ -14,14 +14,15 @@ namespace weft::simt {
 
 // A kernel before it is wrapped in the words of a language.
 struct Lowered {
-  std::string body;                // statements of the main function
-  std::vector<Binding> bindings;   // as `body` calls them, see binding_name
-  std::vector<Dim> args;           // numbers a0, a1, .. of the kernel
+  std::string body;               // statements of the main function
+  std::vector<Binding> bindings;  // as `body` calls them, see binding_name
+  std::vector<Dim> args;          // numbers a0, a1, .. of the kernel
   Dim programs;
   std::vector<std::string> checks;
   Layout layout;
   bool uses_shuffle = false;
-  bool uses_exchange = false;  // the array `exchange`, of a word per invocation, in workgroup memory
+  bool uses_exchange =
+      false;  // the array `exchange`, of a word per invocation, in workgroup memory
   bool uses_int64 = false;
 };
 

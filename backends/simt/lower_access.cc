@@ -42,7 +42,8 @@ const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
     wanted.view = profile_.texel_loads ? Binding::texel : Binding::storage;
   }
   for (Binding& known : out_.bindings) {
-    if (known.buffer != buffer || known.width != wanted.width || known.view != wanted.view) continue;
+    if (known.buffer != buffer || known.width != wanted.width || known.view != wanted.view)
+      continue;
     known.reads |= !writes;
     known.writes |= writes;
     return known;
@@ -67,7 +68,8 @@ void Lowering::put(BufferId buffer, const std::string& address, const std::strin
 }
 
 std::string Lowering::load(const Value& value, const Point& at, AxisId axis) {
-  if (value.where == kNone) return fetch(value.ref.buffer, address(value.ref, at, true), axis != kNone);
+  if (value.where == kNone)
+    return fetch(value.ref.buffer, address(value.ref, at, true), axis != kNone);
   const std::string name = fresh("v_load");
   Value fill = value;
   line(type_name(value.dtype, false) + " " + name + " = " + constant(fill, kNone) + ";");

@@ -58,7 +58,8 @@ std::string Lowering::coordinate(AxisId axis, const Point& at) {
   const int64_t below = layout.pack * layout.lanes * layout.waves;
   const int64_t fixed = at[axis] / layout.pack * below;
   std::string text = sum(state.base, state.own);
-  if (layout.stepped && !open_.contains(axis)) fail("axis " + p_.axes[axis].name + " is not walked");
+  if (layout.stepped && !open_.contains(axis))
+    fail("axis " + p_.axes[axis].name + " is not walked");
   if (layout.stepped) text = sum(text, state.step);
   if (fixed != 0 || text.empty() || text == "0") text = sum(text, std::to_string(fixed));
   text = declare("int", "at_" + p_.axes[axis].name, "coordinate:" + text, text);
@@ -81,7 +82,8 @@ std::string Lowering::inside(AxisId axis, const Point& at) {
   first[axis] -= element;
   std::string last = dim(p_.axes[axis].dim - Dim(layout_.axes[axis].pack));
   const std::string text = "min(" + coordinate(axis, first) + ", " + last + ")";
-  const std::string name = declare("int", "at_" + p_.axes[axis].name + "_in", "inside:" + text, text);
+  const std::string name =
+      declare("int", "at_" + p_.axes[axis].name + "_in", "inside:" + text, text);
   return element == 0 ? name : name + " + " + std::to_string(element);
 }
 
@@ -178,9 +180,8 @@ std::string Lowering::invariant_address(const Ref& ref, const Point& at, bool cl
 
 bool Lowering::comes_from_data(const Index& index) const {
   bool result = false;
-  tile::for_each_term(index, [&](const Index::Term& term) {
-    result |= term.kind == Index::Term::value;
-  });
+  tile::for_each_term(index,
+                      [&](const Index::Term& term) { result |= term.kind == Index::Term::value; });
   return result;
 }
 
@@ -208,7 +209,8 @@ void Lowering::hoist_addresses(const std::vector<ValueId>& roots, AxisId along) 
     }
     const bool ready = std::ranges::all_of(axes, [&](AxisId axis) {
       const bool walked = p_.in_grid(axis) || p_.axes[axis].extent.kind == tile::Extent::whole;
-      return walked && !p_.axes[axis].inner && (!layout_.axes[axis].stepped || open_.contains(axis));
+      return walked && !p_.axes[axis].inner &&
+             (!layout_.axes[axis].stepped || open_.contains(axis));
     });
     const AxisId pack = pack_of(id);
     if (!ready || axes.empty()) return;
@@ -252,8 +254,9 @@ void Lowering::open_program() {
     const AxisId axis = p_.grid[i].axis;
     AxisState& state = axes_[axis];
     const std::string along = dim(p_.programs_along(axis));
-    const bool outermost = std::none_of(p_.grid.begin(), p_.grid.begin() + static_cast<ptrdiff_t>(i),
-                                        [](const tile::GridAxis& g) { return !g.serial; });
+    const bool outermost =
+        std::none_of(p_.grid.begin(), p_.grid.begin() + static_cast<ptrdiff_t>(i),
+                     [](const tile::GridAxis& g) { return !g.serial; });
     const std::string& name = p_.axes[axis].name;
     state.program = outermost ? rest : integer(rest + " % " + along);
     if (!outermost) rest = integer(rest + " / " + along);

@@ -97,9 +97,9 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       for (size_t i = 0; i < variables.size(); ++i) {
         others[i] = fresh("other");
         const bool logical = types[i] == "bool";
-        line(types[i] + " " + others[i] + " = " + (logical ? "bool(" : "") +
-             "subgroupShuffleXor(" + (logical ? "uint(" + variables[i] + ")" : variables[i]) + ", " +
-             mask + ")" + (logical ? ")" : "") + ";");
+        line(types[i] + " " + others[i] + " = " + (logical ? "bool(" : "") + "subgroupShuffleXor(" +
+             (logical ? "uint(" + variables[i] + ")" : variables[i]) + ", " + mask + ")" +
+             (logical ? ")" : "") + ";");
       }
       take(others);
     }
@@ -108,14 +108,16 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       int64_t size, stride;
     };
     std::vector<Digit> digits;
-    if (!profile_.shuffles && layout.lanes > 1) digits.push_back({layout.lanes, layout.lane_stride});
+    if (!profile_.shuffles && layout.lanes > 1)
+      digits.push_back({layout.lanes, layout.lane_stride});
     if (layout.waves > 1) digits.push_back({layout.waves, layout.wave_stride * layout_.lanes});
     for (const Digit& digit : digits) {
       out_.uses_exchange = true;
       const std::string size = std::to_string(digit.size);
       const std::string stride = std::to_string(digit.stride);
       std::vector<std::vector<std::string>> parts(static_cast<size_t>(digit.size));
-      const std::string first = integer("place - (place / " + stride + ") % " + size + " * " + stride);
+      const std::string first =
+          integer("place - (place / " + stride + ") % " + size + " * " + stride);
       for (size_t i = 0; i < variables.size(); ++i) {
         line("barrier();");
         line("exchange[place] = weft_bits(" + variables[i] + ");");
@@ -218,8 +220,8 @@ void Lowering::argmax(ValueId id) {
     line("int " + place[i] + " = -1;");
   }
   auto offer = [&](size_t i, const std::string& x, const std::string& where) {
-    line("if (weft_better(" + x + ", " + where + ", " + best[i] + ", " + place[i] + ")) { " + best[i] +
-         " = " + x + "; " + place[i] + " = " + where + "; }");
+    line("if (weft_better(" + x + ", " + where + ", " + best[i] + ", " + place[i] + ")) { " +
+         best[i] + " = " + x + "; " + place[i] + " = " + where + "; }");
   };
   in_steps(value.axes_reduced, {operand}, [&] {
     for (const Point& inner : points(value.axes_reduced)) {
@@ -254,8 +256,8 @@ void Lowering::dot(ValueId id) {
   for (const Point& point : at) {
     std::string start = type + "(0)";
     if (has_start && !shared) {
-      start = pack != kNone ? vector(value.operands[2], point, pack)
-                            : scalar(value.operands[2], point);
+      start =
+          pack != kNone ? vector(value.operands[2], point, pack) : scalar(value.operands[2], point);
     }
     sums.push_back(fresh("product"));
     line(type + " " + sums.back() + " = " + start + ";");
@@ -269,8 +271,8 @@ void Lowering::dot(ValueId id) {
       });
     }
     if (shared && has_start) {
-      const std::string start = pack != kNone ? vector(value.operands[2], at[i], pack)
-                                              : scalar(value.operands[2], at[i]);
+      const std::string start =
+          pack != kNone ? vector(value.operands[2], at[i], pack) : scalar(value.operands[2], at[i]);
       line(sums[i] + " = " + start + " + " + sums[i] + ";");
     }
     know(key_of(id, at[i], pack), sums[i]);

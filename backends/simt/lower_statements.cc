@@ -103,8 +103,7 @@ void Lowering::store(const Stmt& stmt) {
       if (stmt.where != kNone) {
         condition += (condition.empty() ? "" : " && ") + scalar(stmt.where, at);
       }
-      std::string value =
-          pack != kNone ? vector(stmt.value, at, pack) : scalar(stmt.value, at);
+      std::string value = pack != kNone ? vector(stmt.value, at, pack) : scalar(stmt.value, at);
       writes.push_back({condition, value, at});
     }
     std::string condition;
@@ -178,9 +177,8 @@ class LoopDependence {
                   std::ranges::count(value.axes, loop_.axis) > 0;
     if (value.kind == Value::load) result |= facts_.written.contains(value.ref.buffer);
     tile::for_each_index(value, [&](const Index& index) {
-      tile::for_each_term(index, [&](const Index::Term& term) {
-        result |= term.axis_id == loop_.axis;
-      });
+      tile::for_each_term(index,
+                          [&](const Index::Term& term) { result |= term.axis_id == loop_.axis; });
     });
     for (AxisId axis : value.axes_reduced) result |= axis == loop_.axis;
     tile::for_each_use(value, [&](ValueId use) { result = result || depends(use); });
@@ -237,7 +235,8 @@ void Lowering::loop(const Stmt& stmt) {
       const std::string start =
           pack != kNone ? vector(stmt.init[i], point, pack) : scalar(stmt.init[i], point);
       carried[i].push_back(fresh("c_" + hint));
-      line(type_name(p_.values[id].dtype, pack != kNone) + " " + carried[i].back() + " = " + start + ";");
+      line(type_name(p_.values[id].dtype, pack != kNone) + " " + carried[i].back() + " = " + start +
+           ";");
     }
   }
 
@@ -246,17 +245,19 @@ void Lowering::loop(const Stmt& stmt) {
   const std::string first = axis.inner ? state.part : "0";
   std::string last = dim(axis.dim);
   if (axis.inner) {
-    last = integer("min(" + state.part + " + " + std::to_string(*p_.size_of(axis.extent)) + ", " + last + ")");
+    last = integer("min(" + state.part + " + " + std::to_string(*p_.size_of(axis.extent)) + ", " +
+                   last + ")");
   }
   std::string from = first;
   if (stmt.from) {
     const std::string low = "max(" + index(*stmt.from, nowhere, false) + " - " + first + ", 0)";
-    from = integer(first + " + (" + low + ") / " + std::to_string(tile) + " * " + std::to_string(tile));
+    from = integer(first + " + (" + low + ") / " + std::to_string(tile) + " * " +
+                   std::to_string(tile));
   }
   if (stmt.to) last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + last + ")");
   const std::string base = fresh("at_" + axis.name + "_tile");
-  open("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base + " += " +
-       std::to_string(tile) + ")");
+  open("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
+       " += " + std::to_string(tile) + ")");
   const AxisState before = state;
   innermost_ = stmt.axis;
   state.base = base;
@@ -265,7 +266,8 @@ void Lowering::loop(const Stmt& stmt) {
       know(key_of(stmt.carried[i], at[i][k], pack_of(stmt.carried[i])), carried[i][k]);
     }
   }
-  with_axis_steps({stmt.axis}, [&] { block(stmt.body); 
+  with_axis_steps({stmt.axis}, [&] {
+    block(stmt.body);
     // All of the next values before any of the old ones goes.
     std::vector<std::pair<std::string, std::string>> moves;
     std::map<std::string, std::string> types, scalar_types;

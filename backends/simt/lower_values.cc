@@ -28,9 +28,8 @@ std::string real_text(double number) {
 }
 
 bool is_name(const std::string& text) {
-  return std::ranges::all_of(text, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  });
+  return std::ranges::all_of(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 constexpr const char* kParts[] = {".x", ".y", ".z", ".w"};
@@ -165,7 +164,8 @@ std::string Lowering::compute(ValueId id, const Point& at, AxisId axis) {
     case Value::map: return compute_map(value, at, axis);
     case Value::coord: {
       std::string number = index(value.index, at, false);
-      if (value.limit) number = checked(number, *value.limit, "an index is not below " + value.limit->str());
+      if (value.limit)
+        number = checked(number, *value.limit, "an index is not below " + value.limit->str());
       if (value.dtype == DType::i32) return "(" + number + ")";
       return type_name(value.dtype, false) + "(" + number + ")";
     }
@@ -206,7 +206,8 @@ const char* function_of(Op op) {
 
 std::string cast_to(const std::string& x, DType from, DType to, bool four) {
   const std::string type = type_name(to, four);
-  if (to == DType::boolean) return "(" + x + " != " + (is_float(from) ? "0.0)" : type_name(from, false) + "(0))");
+  if (to == DType::boolean)
+    return "(" + x + " != " + (is_float(from) ? "0.0)" : type_name(from, false) + "(0))");
   if (is_float(to)) {
     const std::string wide = is_float(from) ? x : type + "(" + x + ")";
     if (to == DType::f16 && from != DType::f16) return "weft_round_f16(" + wide + ")";
@@ -226,14 +227,17 @@ std::string Lowering::compute_map(const Value& value, const Point& at, AxisId ax
   }
   const DType from = p_.values[value.operands[0]].dtype;
   const bool real = is_float(from);
-  auto infix = [&](const char* sign) { return wrapped(x[0] + " " + sign + " " + x[1], value.dtype); };
+  auto infix = [&](const char* sign) {
+    return wrapped(x[0] + " " + sign + " " + x[1], value.dtype);
+  };
   switch (value.op) {
     case Op::add: return infix("+");
     case Op::sub: return infix("-");
     case Op::mul: return infix("*");
     case Op::div: return infix("/");
     case Op::neg: return wrapped("-" + x[0], value.dtype);
-    case Op::rsqrt: return (axis == kNone ? "1.0" : "vec4(1.0)") + std::string(" / sqrt(") + x[0] + ")";
+    case Op::rsqrt:
+      return (axis == kNone ? "1.0" : "vec4(1.0)") + std::string(" / sqrt(") + x[0] + ")";
     case Op::eq: return x[0] + " == " + x[1];
     case Op::ne: return x[0] + " != " + x[1];
     case Op::lt: return x[0] + " < " + x[1];
@@ -248,8 +252,9 @@ std::string Lowering::compute_map(const Value& value, const Point& at, AxisId ax
     case Op::floordiv:
     case Op::mod:
       if (!real) {
-        return wrapped((value.op == Op::mod ? "weft_mod(" : "weft_floordiv(") + x[0] + ", " + x[1] + ")",
-                       value.dtype);
+        return wrapped(
+            (value.op == Op::mod ? "weft_mod(" : "weft_floordiv(") + x[0] + ", " + x[1] + ")",
+            value.dtype);
       }
       break;
     case Op::minimum:

@@ -124,11 +124,11 @@ class Lowering {
   void serial_axes(size_t next, const std::function<void()>& body);
 
   struct AxisState {
-    std::string own;             // its part of the invocation's place; empty: none
-    std::string base = "0";      // of the tile
-    std::string part = "0";      // of what the program takes, where a loop walks inside it
-    std::string step;            // of the tile: empty if it is not open
-    std::string program = "0";   // number
+    std::string own;            // its part of the invocation's place; empty: none
+    std::string base = "0";     // of the tile
+    std::string part = "0";     // of what the program takes, where a loop walks inside it
+    std::string step;           // of the tile: empty if it is not open
+    std::string program = "0";  // number
   };
 
   const tile::Program& p_;
@@ -144,7 +144,7 @@ class Lowering {
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;
   AxisId innermost_ = kNone;  // the axis of the loop around
-  std::set<AxisId> open_;  // stepped axes that a loop walks here
+  std::set<AxisId> open_;     // stepped axes that a loop walks here
   std::string problem_;
 };
 

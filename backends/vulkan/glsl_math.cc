@@ -40,10 +40,16 @@ std::string exp_text() {
   const double inverse = 1 / (static_cast<double>(kTwoLn2[0]) + static_cast<double>(kTwoLn2[1]));
   return "float weft_exp(float x) {\n"
          "  float y = x < -104.0 ? 0.0 : min(x, 89.0);\n"
-         "  float n = roundEven(y * " + real(inverse) + ");\n"
-         "  float r = (y - n * " + real(kTwoLn2[0]) + ") - n * " + real(kTwoLn2[1]) + ";\n"
+         "  float n = roundEven(y * " +
+         real(inverse) +
+         ");\n"
+         "  float r = (y - n * " +
+         real(kTwoLn2[0]) + ") - n * " + real(kTwoLn2[1]) +
+         ";\n"
          "  float power = uintBitsToFloat(uint(int(n) + 127) << 23);\n"
-         "  float result = ((r * r * " + poly("r", kExpTail) + " + r) * power + power) * power;\n"
+         "  float result = ((r * r * " +
+         poly("r", kExpTail) +
+         " + r) * power + power) * power;\n"
          "  return isnan(x) ? x : x < -104.0 ? 0.0 : result;\n"
          "}\n";
 }
@@ -55,9 +61,15 @@ std::string log_text() {
          "  int above = int(bits - 0x3f2aaaabu);\n"
          "  float r = uintBitsToFloat(bits - (uint(above) & 0xff800000u)) - 1.0;\n"
          "  float e = float(above >> 23) - (small ? 25.0 : 0.0);\n"
-         "  float tail = r * " + poly("r", kLog1pTail) + " - 0.5;\n"
-         "  float low = r * r * tail + e * " + real(kLn2[1]) + ";\n"
-         "  float result = e * " + real(kLn2[0]) + " + (r + low);\n"
+         "  float tail = r * " +
+         poly("r", kLog1pTail) +
+         " - 0.5;\n"
+         "  float low = r * r * tail + e * " +
+         real(kLn2[1]) +
+         ";\n"
+         "  float result = e * " +
+         real(kLn2[0]) +
+         " + (r + low);\n"
          "  if (isnan(x) || x < 0.0) return uintBitsToFloat(0x7fc00000u);\n"
          "  if (x == 0.0) return uintBitsToFloat(0xff800000u);\n"
          "  return isinf(x) ? x : result;\n"
@@ -68,7 +80,9 @@ std::string tanh_text() {
   return "float weft_tanh(float x) {\n"
          "  float size = abs(x);\n"
          "  float square = x * x;\n"
-         "  float near = size * square * " + poly("square", kTanhSmall) + " + size;\n"
+         "  float near = size * square * " +
+         poly("square", kTanhSmall) +
+         " + size;\n"
          "  float far = 1.0 - 2.0 / (weft_exp(2.0 * min(size, 9.1)) + 1.0);\n"
          "  float result = size < 0.625 ? near : far;\n"
          "  return isnan(x) ? x : x < 0.0 ? -result : result;\n"
@@ -78,10 +92,14 @@ std::string tanh_text() {
 std::string erf_text() {
   return "float weft_erf(float x) {\n"
          "  float square = x * x;\n"
-         "  float near = x * " + poly("square", kErfSmall) + " + x;\n"
+         "  float near = x * " +
+         poly("square", kErfSmall) +
+         " + x;\n"
          "  float size = abs(x);\n"
          "  float at = min(size, 4.0) - 2.5;\n"
-         "  float far = 1.0 - " + poly("at", kErfcLarge) + ";\n"
+         "  float far = 1.0 - " +
+         poly("at", kErfcLarge) +
+         ";\n"
          "  float result = size < 1.0 ? near : x < 0.0 ? -far : far;\n"
          "  return isnan(x) ? x : result;\n"
          "}\n";
@@ -96,7 +114,8 @@ std::string quarter_text() {
     words += word;
   }
   return "const uint weft_two_over_pi[" + std::to_string(std::size(kTwoOverPi) + 1) +
-         "] = uint[](0u" + words + ");\n"
+         "] = uint[](0u" + words +
+         ");\n"
          "float weft_quarter(float x, out int n) {\n"  // x >= 0
          "  if (x < 0.7853981) { n = 0; return x; }\n"
          "  uint bits = floatBitsToUint(x);\n"
@@ -107,7 +126,8 @@ std::string quarter_text() {
          "  int at = skip >> 5;\n"
          "  int shift = skip & 31;\n"
          "  uint w[4];\n"
-         "  for (int i = 0; i < 4; ++i) w[i] = at + i < " + std::to_string(std::size(kTwoOverPi) + 1) +
+         "  for (int i = 0; i < 4; ++i) w[i] = at + i < " +
+         std::to_string(std::size(kTwoOverPi) + 1) +
          " ? weft_two_over_pi[at + i] : 0u;\n"
          "  uint a = shift == 0 ? w[0] : (w[0] << shift) | (w[1] >> (32 - shift));\n"
          "  uint b = shift == 0 ? w[1] : (w[1] << shift) | (w[2] >> (32 - shift));\n"
@@ -136,9 +156,11 @@ std::string quarter_text() {
          "  }\n"
          "  return float(fraction) * 1.46291808e-09;\n"
          "}\n"
-         "float weft_sin_of(float r) { float s = r * r; return r * s * " + poly("s", kSinTail) + " + r; }\n"
-         "float weft_cos_of(float r) { float s = r * r; return s * s * " + poly("s", kCosTail) +
-         " - 0.5 * s + 1.0; }\n";
+         "float weft_sin_of(float r) { float s = r * r; return r * s * " +
+         poly("s", kSinTail) +
+         " + r; }\n"
+         "float weft_cos_of(float r) { float s = r * r; return s * s * " +
+         poly("s", kCosTail) + " - 0.5 * s + 1.0; }\n";
 }
 
 std::string sin_text() {
@@ -186,7 +208,8 @@ std::string pow_text() {
          "    double t = double(y) * (s * weft_log2_terms(q) + double(e));\n"
          "    t = clamp(t, -200.0lf, 200.0lf);\n"
          "    double n = roundEven(t);\n"
-         "    result = float(weft_exp2_terms(t - n) * packDouble2x32(uvec2(0u, uint(int(n) + 1023) << 20)));\n"
+         "    result = float(weft_exp2_terms(t - n) * packDouble2x32(uvec2(0u, uint(int(n) + 1023) "
+         "<< 20)));\n"
          "  }\n"
          "  return odd && x < 0.0 ? -result : result;\n"
          "}\n";
@@ -211,12 +234,19 @@ std::string random_text() {
       "uint weft_random(uint seed, uint step, uint stream, uint element) {\n"
       "  uvec4 c = uvec4(element >> 2, 0u, step, 0u);\n"
       "  uvec2 key = uvec2(seed, stream);\n"
-      "  for (int i = 0; i < " + std::to_string(kPhiloxRounds) + "; ++i) {\n"
+      "  for (int i = 0; i < " +
+      std::to_string(kPhiloxRounds) +
+      "; ++i) {\n"
       "    uint high0, low0, high1, low1;\n"
-      "    umulExtended(c.x, " + std::to_string(kPhiloxMultipliers[0]) + "u, high0, low0);\n"
-      "    umulExtended(c.z, " + std::to_string(kPhiloxMultipliers[1]) + "u, high1, low1);\n"
+      "    umulExtended(c.x, " +
+      std::to_string(kPhiloxMultipliers[0]) +
+      "u, high0, low0);\n"
+      "    umulExtended(c.z, " +
+      std::to_string(kPhiloxMultipliers[1]) +
+      "u, high1, low1);\n"
       "    c = uvec4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0);\n"
-      "    key += uvec2(" + std::to_string(kPhiloxKeySteps[0]) + "u, " + std::to_string(kPhiloxKeySteps[1]) +
+      "    key += uvec2(" +
+      std::to_string(kPhiloxKeySteps[0]) + "u, " + std::to_string(kPhiloxKeySteps[1]) +
       "u);\n"
       "  }\n"
       "  uint word = element & 3u;\n"
@@ -273,7 +303,8 @@ constexpr const char* kIntegers =
     "  float rest = a - b * trunc(a / b);\n"
     "  return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? rest + b : rest;\n"
     "}\n"
-    "vec4 weft_mod(vec4 a, vec4 b) { return vec4(weft_mod(a.x, b.x), weft_mod(a.y, b.y), weft_mod(a.z, "
+    "vec4 weft_mod(vec4 a, vec4 b) { return vec4(weft_mod(a.x, b.x), weft_mod(a.y, b.y), "
+    "weft_mod(a.z, "
     "b.z), weft_mod(a.w, b.w)); }\n";
 
 constexpr const char* kLongIntegers =
@@ -284,7 +315,8 @@ constexpr const char* kLongIntegers =
     "  int64_t q = a / b;\n"
     "  return a - q * b != 0l && ((a ^ b) < 0l) ? q - 1l : q;\n"
     "}\n"
-    "int64_t weft_mod(int64_t a, int64_t b) { return b == 0l || b == -1l ? 0l : a - weft_floordiv(a, b) "
+    "int64_t weft_mod(int64_t a, int64_t b) { return b == 0l || b == -1l ? 0l : a - "
+    "weft_floordiv(a, b) "
     "* b; }\n"
     "int64_t weft_to_i64(float x) {\n"
     "  if (isnan(x)) return 0l;\n"
@@ -309,10 +341,12 @@ constexpr const char* kExtremes =
     "float weft_max(float a, float b) { return a > b || isnan(a) ? a : b; }\n"
     "float weft_min(float a, float b) { return a < b || isnan(a) ? a : b; }\n"
     "vec4 weft_max(vec4 a, vec4 b) {\n"
-    "  return vec4(weft_max(a.x, b.x), weft_max(a.y, b.y), weft_max(a.z, b.z), weft_max(a.w, b.w));\n"
+    "  return vec4(weft_max(a.x, b.x), weft_max(a.y, b.y), weft_max(a.z, b.z), weft_max(a.w, "
+    "b.w));\n"
     "}\n"
     "vec4 weft_min(vec4 a, vec4 b) {\n"
-    "  return vec4(weft_min(a.x, b.x), weft_min(a.y, b.y), weft_min(a.z, b.z), weft_min(a.w, b.w));\n"
+    "  return vec4(weft_min(a.x, b.x), weft_min(a.y, b.y), weft_min(a.z, b.z), weft_min(a.w, "
+    "b.w));\n"
     "}\n";
 
 constexpr const char* kBetter =
@@ -345,17 +379,33 @@ constexpr const char* kBits =
 std::vector<Function> all_functions() {
   // One that another needs stands before it.
   return {
-      {"weft_max(", kExtremes},   {"weft_min(", kExtremes},
-      {"weft_pow(", wide_poly("weft_log2_terms", kLog2) + wide_poly("weft_exp2_terms", kExp2) + pow_text(), 2},
-      {"weft_tanh(", tanh_text(), 1}, {"weft_exp(", exp_text(), 1},   {"weft_log(", log_text(), 1},
-      {"weft_erf(", erf_text(), 1},   {"weft_sin(", sin_text(), 1},   {"weft_cos(", cos_text(), 1},
+      {"weft_max(", kExtremes},
+      {"weft_min(", kExtremes},
+      {"weft_pow(",
+       wide_poly("weft_log2_terms", kLog2) + wide_poly("weft_exp2_terms", kExp2) + pow_text(), 2},
+      {"weft_tanh(", tanh_text(), 1},
+      {"weft_exp(", exp_text(), 1},
+      {"weft_log(", log_text(), 1},
+      {"weft_erf(", erf_text(), 1},
+      {"weft_sin(", sin_text(), 1},
+      {"weft_cos(", cos_text(), 1},
       {"weft_quarter(", quarter_text()},
       {"weft_random(", random_text()},
-      {"weft_to_f16(", kHalf},        {"weft_from_f16(", kHalf},      {"weft_round_f16(", kHalf},
-      {"weft_to_bf16(", kBrain},      {"weft_from_bf16(", kBrain},    {"weft_round_bf16(", kBrain},
-      {"weft_wrap_i8(", kIntegers},   {"weft_floordiv(", kIntegers},  {"weft_mod(", kIntegers},
-      {"int64_t", kLongIntegers},     {"weft_to_i32(", kCasts},       {"weft_to_u32(", kCasts},
-      {"weft_to_i8(", kCasts},        {"weft_to_u8(", kCasts},        {"weft_better(", kBetter},
+      {"weft_to_f16(", kHalf},
+      {"weft_from_f16(", kHalf},
+      {"weft_round_f16(", kHalf},
+      {"weft_to_bf16(", kBrain},
+      {"weft_from_bf16(", kBrain},
+      {"weft_round_bf16(", kBrain},
+      {"weft_wrap_i8(", kIntegers},
+      {"weft_floordiv(", kIntegers},
+      {"weft_mod(", kIntegers},
+      {"int64_t", kLongIntegers},
+      {"weft_to_i32(", kCasts},
+      {"weft_to_u32(", kCasts},
+      {"weft_to_i8(", kCasts},
+      {"weft_to_u8(", kCasts},
+      {"weft_better(", kBetter},
       {"weft_bits(", kBits},
   };
 }
@@ -374,8 +424,9 @@ std::string math_functions(const std::string& body) {
       return name + "(x." + part + (function.four == 2 ? ", y." + std::string(part) : "") + ")";
     };
     if (function.four > 0) {
-      text += "vec4 " + name + "(vec4 x" + (function.four == 2 ? ", vec4 y" : "") + ") {\n  return vec4(" +
-              call("x") + ", " + call("y") + ", " + call("z") + ", " + call("w") + ");\n}\n";
+      text += "vec4 " + name + "(vec4 x" + (function.four == 2 ? ", vec4 y" : "") +
+              ") {\n  return vec4(" + call("x") + ", " + call("y") + ", " + call("z") + ", " +
+              call("w") + ");\n}\n";
     }
     bool known = false;
     for (const std::string& other : texts) known |= other == text;

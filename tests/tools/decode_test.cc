@@ -213,7 +213,8 @@ TEST_F(DecodeCommand, SaysWhatItCannotTake) {
   const auto json = nlohmann::json::parse(weft("eval run --csv table.csv --json").out);
   EXPECT_GE(json["accuracy"].get<double>(), 0);
   EXPECT_EQ(json.count("bleu"), 0U);
-  EXPECT_THAT(weft("translate nothing", "a.src").err, HasSubstr("not the folder of a run"));
+  EXPECT_THAT(weft("translate nothing", "a.src").err,
+              HasSubstr("no file and no preset is called 'nothing'"));
   EXPECT_THAT(weft("translate run --beam 0", "a.src").err, HasSubstr("--beam is 0"));
 }
 
