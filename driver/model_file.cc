@@ -63,6 +63,12 @@ Status save_model(const Module& module, const std::string& path) {
   return write_file(path, print(module));
 }
 
+std::string weights_file(const Module& module, const std::string& model, const std::string& given) {
+  if (!given.empty() || module.weights.empty()) return given;
+  const size_t slash = model.rfind('/');
+  return slash == std::string::npos ? module.weights : model.substr(0, slash + 1) + module.weights;
+}
+
 Result<TensorMap> load_storage(const Module& module, const Graph* graph,
                                const StorageOptions& options) {
   WEFT_TRY(TensorMap values, initial_values(module, graph, options.seed, options.dims));
@@ -73,12 +79,7 @@ Result<TensorMap> load_storage(const Module& module, const Graph* graph,
              initial_value(*storage.find(update.target), options.seed, options.dims));
     values.emplace(update.target, std::move(initial));
   }
-  std::string path = options.weights;
-  if (path.empty() && !module.weights.empty()) {
-    size_t slash = options.model.rfind('/');
-    path = slash == std::string::npos ? module.weights
-                                      : options.model.substr(0, slash + 1) + module.weights;
-  }
+  const std::string path = weights_file(module, options.model, options.weights);
   if (path.empty()) return values;
 
   WEFT_TRY(TensorMap stored, read_safetensors(path));

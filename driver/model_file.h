@@ -18,6 +18,10 @@ Result<Module> load_model(const std::string& model);
 // is standard output, as text.
 Status save_model(const Module& module, const std::string& path);
 
+// The file with a model's weights: `given`, or the one that the module names, which is relative to
+// the model's file; empty if there is neither.
+std::string weights_file(const Module& module, const std::string& model, const std::string& given);
+
 struct StorageOptions {
   std::string model;    // as given to load_model: `weights` in the module is relative to it
   std::string weights;  // a safetensors file; empty = the module's own, if it names one

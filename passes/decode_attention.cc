@@ -37,12 +37,7 @@ Result<Values> StepBuilder::attend_to_earlier(const Node& node) {
       q, cached(node.operands[1], axis, node, "k"),
       cached(node.operands[2], from_.type(node.operands[2]).shape.size() - 2, node, "v")};
   if (extras.bias) {
-    const Value bias = node.operands[*extras.bias];
-    const Shape& shape = from_.type(bias).shape;
-    if (!shape.empty() && mentions(shape.back(), d_.names.length)) {
-      return refuse(node, "has a bias for each pair of positions");
-    }
-    WEFT_TRY(Value mapped, operand(bias, node));
+    WEFT_TRY(Value mapped, of_pairs(node.operands[*extras.bias], node));
     operands.push_back(mapped);
   }
   WEFT_TRY(std::optional<Value> mask, mask_of_earlier(node, extras));
@@ -68,8 +63,11 @@ Result<std::optional<Value>> StepBuilder::mask_of_earlier(const Node& node,
     const Shape& shape = from_.type(given).shape;
     const size_t last = shape.empty() ? 0 : shape.size() - 1;
     if (!shape.empty() && mentions(shape[last], d_.names.length)) {
-      if (!d_.depends.on_tokens[given.node]) return refuse(node, "has a mask of positions alone");
-      mask = cached(given, last, node, "mask");
+      if (d_.depends.on_tokens[given.node]) {
+        mask = cached(given, last, node, "mask");
+      } else {
+        WEFT_TRY(mask, of_pairs(given, node));
+      }
     } else {
       WEFT_TRY(mask, operand(given, node));
     }

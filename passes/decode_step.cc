@@ -18,6 +18,7 @@ Status StepBuilder::build() {
   for (uint32_t i = 0; i < from_.nodes().size(); ++i) {
     const Node& node = from_[i];
     if (!live[i] || node.op == Op::input || d_.depends.source_only({i, 0})) continue;
+    if (is_of_pairs(i)) continue;
     if (node.op == Op::param) {
       mapped_[i] = {out_.read_param(node.attrs.text("name"), node.types[0], node.loc)};
       continue;
@@ -92,6 +93,9 @@ Result<Value> StepBuilder::for_rows(Value value, const Node& user) {
 
 Result<Value> StepBuilder::operand(Value value, const Node& user) {
   if (d_.depends.source_only(value)) return for_rows(value, user);
+  if (mapped_[value.node].empty()) {
+    return refuse(user, cat("reads ", call(from_.node(value)), ", of each pair of positions"));
+  }
   return mapped_[value.node][value.result];
 }
 

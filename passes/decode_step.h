@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "ir/graph/attention.h"
 #include "passes/decode_build.h"
 
@@ -50,6 +52,17 @@ class StepBuilder {
   Value lse_as_beams(Value lse);
   Value beams_to_front(Value value, size_t axis);
   Value source_weights(const Node& node, const Values& operands);
+
+  // decode_pairs.cc
+  struct PairAxes {
+    std::optional<size_t> row = std::nullopt;  // queries
+    std::optional<size_t> column = std::nullopt;
+  };
+  bool is_of_pairs(uint32_t node) const;
+  Result<Value> of_pairs(Value value, const Node& user);
+  Result<Value> pairs(Value value, PairAxes axes, const Node& user);
+  Result<Value> counted_pairs(const Node& node, const PairAxes& axes);
+  Result<Value> mapped_pairs(const Node& node, const PairAxes& axes, const Node& user);
 
   Derivation& d_;
   const Graph& from_;

@@ -49,6 +49,11 @@ class Context {
 
   const LoadedExecutable& loaded() const { return device_->loaded(); }
   int threads() const { return device_->pool().threads(); }
+  // Work of the host on the threads that run kernels: work(begin, end) for pieces of 0 to `count`.
+  template <class Work>
+  void parallel(int64_t count, const Work& work) {
+    device_->pool().parallel(count, [&](int64_t begin, int64_t end, int) { work(begin, end); });
+  }
   ContextReport report() const;
 
   // Sizes for a graph, and memory for them. A binding that is known costs microseconds. Fails on

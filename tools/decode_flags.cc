@@ -20,6 +20,18 @@ void add_search_flags(CLI::App* command, decode::SearchOptions& options) {
                       "no sequence of so many tokens twice; any if left out");
 }
 
+void add_model_flags(CLI::App* command, decode::ModelFiles& files, const char* trained_on) {
+  command
+      ->add_option("model", files.model,
+                   cat("folder of a run that was trained on ", trained_on,
+                       ", a .weft or .weftb file, or a preset"))
+      ->required();
+  command->add_option("--weights", files.weights,
+                      "safetensors file with the parameters, in place of the model's own");
+  command->add_option("--tokenizer", files.tokenizer,
+                      "tokenizer of a model that is no run; the one beside its file if left out");
+}
+
 void warn(const Common& common, const std::string& text) {
   if (!common.quiet) std::fprintf(stderr, "warning: %s\n", text.c_str());
 }

@@ -8,6 +8,8 @@
 namespace weft::cli {
 
 void add_search_flags(CLI::App* command, decode::SearchOptions& options);
+// MODEL, --weights and --tokenizer.
+void add_model_flags(CLI::App* command, decode::ModelFiles& files, const char* trained_on);
 // On stderr, unless -q.
 void warn(const Common& common, const std::string& text);
 decode::OpenOptions open_options(const Common& common);

@@ -48,6 +48,10 @@ Result<TokenizerPtr> read_subwords(const std::string& path, const std::string& b
 Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kind,
                                     const std::string& expected_digest);
 
+// From a file of either kind, told apart by content: JSON is of characters. It is believed to be
+// whole.
+Result<TokenizerPtr> open_tokenizer_file(const std::string& path);
+
 bool have_subwords();  // whether Weft was built with sentencepiece
 
 }  // namespace weft::data

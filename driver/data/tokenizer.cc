@@ -41,4 +41,11 @@ Result<TokenizerPtr> open_tokenizer(const std::string& folder, TokenizerKind kin
   return characters ? read_characters(path, bytes) : read_subwords(path, bytes, kind);
 }
 
+Result<TokenizerPtr> open_tokenizer_file(const std::string& path) {
+  WEFT_TRY(std::string bytes, read_file(path, kMaxTokenizerBytes));
+  const size_t first = bytes.find_first_not_of(" \t\r\n");
+  const bool characters = first != std::string::npos && bytes[first] == '{';
+  return characters ? read_characters(path, bytes) : read_subwords(path, bytes, TokenizerKind::bpe);
+}
+
 }  // namespace weft::data

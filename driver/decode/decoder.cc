@@ -86,12 +86,18 @@ Status Decoder::begin(std::span<const Ids> sources, int64_t beams, int64_t capac
 
 Status Decoder::begin_prompt(const Ids& prompt, int64_t sentences, int64_t beams,
                              int64_t capacity) {
-  sentences_ = sentences;
+  return begin_prompts(std::vector<Ids>(static_cast<size_t>(sentences), prompt), beams, capacity);
+}
+
+Status Decoder::begin_prompts(std::span<const Ids> prompts, int64_t beams, int64_t capacity) {
+  sentences_ = static_cast<int64_t>(prompts.size());
   beams_ = beams;
   capacity_ = capacity;
-  prompt_ = static_cast<int64_t>(prompt.size());
+  prompt_ = static_cast<int64_t>(prompts[0].size());
   std::span<int32_t> ids = ids_input(inputs_, model_.graphs.tokens, {rows(), prompt_});
   for (int64_t row = 0; row < rows(); ++row) {
+    const Ids& prompt = prompts[static_cast<size_t>(row / beams_)];
+    WEFT_CHECK(static_cast<int64_t>(prompt.size()) == prompt_, "prompts begin together");
     std::ranges::copy(prompt, ids.begin() + row * prompt_);
   }
   WEFT_TRY_STATUS(resize());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,9 @@ class Decoder {
 
   // Reads the sources, one a sentence, none empty. `capacity`: most tokens that a row will take.
   Status begin(std::span<const Ids> sources, int64_t beams, int64_t capacity);
-  // Reads a prompt, not empty, for every row; the prompt counts in the capacity.
+  // Reads prompts, one a sentence, all of one length, not empty; they count in the capacity.
+  Status begin_prompts(std::span<const Ids> prompts, int64_t beams, int64_t capacity);
+  // The same prompt for every sentence.
   Status begin_prompt(const Ids& prompt, int64_t sentences, int64_t beams, int64_t capacity);
 
   // A token for each row.
@@ -36,6 +39,10 @@ class Decoder {
   int64_t rows() const { return sentences_ * beams_; }
   int64_t position() const { return position_; }  // tokens that each row has read
   int64_t vocab() const { return model_.vocab(); }
+  // Work on rows between two steps: see TrainDevice.
+  void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& work) {
+    model_.device->parallel(count, work);
+  }
   int64_t context() const { return model_.graphs.context; }  // most positions
 
   // What follows the last token of a row: the log-probability of token v is logits[v] - lse.

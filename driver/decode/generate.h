@@ -38,4 +38,12 @@ using OnText = std::function<Status(std::string_view piece)>;
 Result<Generated> generate(DecodeModel& model, const std::string& prompt,
                            const GenerateOptions& options, const OnText& on_text = {});
 
+// Several prompts of any lengths, at once; each gives what it gives alone, but for the last digits
+// of products. All are read as far as the shortest goes; what longer ones have beyond is read while
+// the others go on already. Beam search takes one after the other.
+Result<std::vector<Generated>> generate_all(DecodeModel& model,
+                                            const std::vector<std::string>& prompts,
+                                            const GenerateOptions& options,
+                                            const OnText& on_text = {});
+
 }  // namespace weft::decode

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "driver/data/make_tokenizer.h"
 #include "driver/data/task.h"
 #include "driver/train/device.h"
 #include "driver/train/options.h"
@@ -15,11 +16,15 @@ namespace weft::decode {
 
 struct DecodeModel {
   train::TrainOptions options;
-  std::unique_ptr<data::Task> task;
+  std::unique_ptr<data::Task> task;      // of a run
+  data::TokenizerPtr tokenizer_of_file;  // of a model that is no run
+  std::vector<std::string> notes;        // what a user should know of it
   DecodeGraphs graphs;
   std::unique_ptr<train::TrainDevice> device;
 
-  const data::Tokenizer& tokenizer() const { return *task->tokenizer(); }
+  const data::Tokenizer& tokenizer() const {
+    return task ? *task->tokenizer() : *tokenizer_of_file;
+  }
   int64_t vocab() const { return options.model.vocab; }
 };
 
@@ -39,5 +44,17 @@ Result<std::unique_ptr<DecodeModel>> make_model(train::TrainOptions model,
 // no run, on a run of another kind, and on one that has no checkpoint yet.
 Result<std::unique_ptr<DecodeModel>> open_run(const std::string& folder, data::TaskKind wanted,
                                               const OpenOptions& options);
+
+// A MODEL as the command line has it, and what it does not hold itself.
+struct ModelFiles {
+  std::string model;      // a run's folder, a .weft or .weftb file, or a preset
+  std::string weights;    // safetensors; empty: those of the run, or those that the file names
+  std::string tokenizer;  // empty: tokenizer.model or tokenizer.json beside the file
+};
+
+// Decodes with any of them. A model without weights has initial values, and a note says so. Fails
+// as open_run does, on a model of another kind, and without a tokenizer that fits it.
+Result<std::unique_ptr<DecodeModel>> open_model(const ModelFiles& files, data::TaskKind wanted,
+                                                const OpenOptions& options);
 
 }  // namespace weft::decode

@@ -5,10 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "driver/decode/proposals.h"
+
 namespace weft::decode {
 namespace {
 
 constexpr size_t kTraced = 5;
+constexpr double kNoGap = std::numeric_limits<double>::infinity();
 
 // A hypothesis that may go on. `alive` is false for places without one: all but the first at the
 // beginning.
@@ -24,6 +27,7 @@ struct Sentence {
   int64_t limit = 0;       // tokens
   std::vector<Live> live;  // one a beam
   std::vector<Hypothesis> finished;
+  double least_gap = kNoGap;  // between scores of extensions
 };
 
 // A way to go on.
@@ -39,7 +43,8 @@ class Search {
       : decoder_(decoder),
         options_(options),
         beam_(static_cast<size_t>(options.beam)),
-        context_(context) {}
+        context_(context),
+        proposals_(decoder, {2 * beam_, options.has_specials, options.no_repeat}) {}
 
   Result<std::vector<std::vector<Hypothesis>>> run(std::span<const Ids> sources) {
     int64_t capacity = 1;
@@ -71,7 +76,7 @@ class Search {
 
  private:
   void add_sentence(int64_t limit) {
-    active_.push_back({found_.size(), limit, std::vector<Live>(beam_), {}});
+    active_.push_back({found_.size(), limit, std::vector<Live>(beam_), {}, kNoGap});
     active_.back().live[0].alive = true;
     found_.emplace_back();
   }
@@ -84,6 +89,7 @@ class Search {
 
   Status advance_all() {
     copies_.clear();
+    propose();
     std::vector<int64_t> going_on;
     for (size_t i = 0; i < active_.size(); ++i) {
       extend(active_[i], i);
@@ -147,41 +153,37 @@ class Search {
 
   // The best ways to go on with a sentence, over all of its hypotheses: twice as many as beams, so
   // that enough are left if half of them end.
-  void find_extensions(const Sentence& sentence, size_t place) {
+  void find_extensions(Sentence& sentence, size_t place) {
     extensions_.clear();
     for (size_t w = 0; w < beam_; ++w) {
       const Live& live = sentence.live[w];
       if (!live.alive) continue;
       const auto row = static_cast<int64_t>(place * beam_ + w);
-      find_candidates(sentence, live, row);
       const double lse = decoder_.lse(row);
-      for (const Candidate& c : candidates_) {
+      for (const Candidate& c : proposals_.of(static_cast<size_t>(row))) {
         const double score = live.score + (static_cast<double>(c.logit) - lse);
         if (std::isfinite(score)) extensions_.push_back({w, c.token, score});
       }
     }
     std::ranges::stable_sort(extensions_, std::ranges::greater(), &Extension::score);
     if (extensions_.size() > 2 * beam_) extensions_.resize(2 * beam_);
+    for (size_t i = 1; i < extensions_.size(); ++i) {
+      const double gap = extensions_[i - 1].score - extensions_[i].score;
+      sentence.least_gap = std::min(sentence.least_gap, gap);
+    }
   }
 
-  // At the limit only the end is left.
-  void find_candidates(const Sentence& sentence, const Live& live, int64_t row) {
-    const std::span<const float> logits = decoder_.logits(row);
-    if (prompt_ == 0 && static_cast<int64_t>(live.tokens.size()) >= sentence.limit) {
-      candidates_ = {{data::kEnd, logits[data::kEnd]}};
-      return;
+  // Looks for candidates of all rows. At the limit only the end is left.
+  void propose() {
+    requests_.clear();
+    for (const Sentence& sentence : active_) {
+      for (const Live& live : sentence.live) {
+        const auto length = static_cast<int64_t>(live.tokens.size());
+        requests_.push_back({live.alive, length >= options_.min_length,
+                             prompt_ == 0 && length >= sentence.limit, live.tokens});
+      }
     }
-    find_banned(live);
-    top_candidates(logits, 2 * beam_, banned_, candidates_);
-  }
-
-  void find_banned(const Live& live) {
-    banned_.clear();
-    if (options_.has_specials) banned_ = {data::kPad, data::kBegin};
-    if (options_.has_specials && static_cast<int64_t>(live.tokens.size()) < options_.min_length) {
-      banned_.push_back(data::kEnd);
-    }
-    repeating_tokens(live.tokens, options_.no_repeat, banned_);
+    proposals_.find(requests_);
   }
 
   void extend(Sentence& sentence, size_t place) {
@@ -201,10 +203,12 @@ class Search {
   void end(Sentence& sentence, const Extension& way, size_t place) {
     const Live& parent = sentence.live[way.parent];
     const auto row = static_cast<int64_t>(place * beam_ + way.parent);
-    top_candidates(decoder_.logits(row), 1, {}, candidates_);
-    const bool forced = static_cast<int64_t>(parent.tokens.size()) >= sentence.limit &&
-                        candidates_[0].token != data::kEnd;
-    Hypothesis done{parent.tokens, way.score, 0, !forced, traced(parent, way, place)};
+    bool forced = false;
+    if (static_cast<int64_t>(parent.tokens.size()) >= sentence.limit) {
+      top_candidates(decoder_.logits(row), 1, {}, candidates_);
+      forced = candidates_[0].token != data::kEnd;
+    }
+    Hypothesis done{parent.tokens, way.score, 0, !forced, kNoGap, traced(parent, way, place)};
     done.normalised = normalised(way.score, parent.tokens.size() + 1);
     sentence.finished.push_back(std::move(done));
   }
@@ -256,13 +260,15 @@ class Search {
     for (Live& live : sentence.live) {
       if (!live.alive || sentence.finished.size() >= static_cast<size_t>(options_.n_best)) continue;
       const double score = normalised(live.score, live.tokens.size());
-      sentence.finished.push_back({std::move(live.tokens), live.score, score, false, live.trace});
+      sentence.finished.push_back(
+          {std::move(live.tokens), live.score, score, false, kNoGap, live.trace});
     }
     std::ranges::stable_sort(sentence.finished, [](const Hypothesis& a, const Hypothesis& b) {
       return a.ended != b.ended ? a.ended : a.normalised > b.normalised;
     });
     const auto wanted = static_cast<size_t>(options_.n_best);
     if (sentence.finished.size() > wanted) sentence.finished.resize(wanted);
+    for (Hypothesis& hypothesis : sentence.finished) hypothesis.least_gap = sentence.least_gap;
     found_[sentence.number] = std::move(sentence.finished);
   }
 
@@ -276,8 +282,9 @@ class Search {
   Ids tokens_;  // that each row reads next
   std::vector<RowCopy> copies_;
   std::vector<Extension> extensions_;
+  Proposals proposals_;
+  std::vector<RowRequest> requests_;
   std::vector<Candidate> candidates_;
-  std::vector<int32_t> banned_;
 };
 
 }  // namespace

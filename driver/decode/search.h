@@ -39,6 +39,7 @@ struct Hypothesis {
   double score = 0;                        // sum of log-probabilities, the end's included
   double normalised = 0;                   // score / length^penalty
   bool ended = false;                      // by itself; otherwise it was cut at the limit
+  double least_gap = 0;                    // between scores that its sentence's steps compared
   std::shared_ptr<const StepTrace> trace;  // of the last step
 };
 

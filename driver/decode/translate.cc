@@ -2,6 +2,8 @@
 #include "driver/decode/translate.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <numeric>
 
 #include "driver/decode/source_text.h"
@@ -45,13 +47,17 @@ Result<std::vector<Translated>> translate(DecodeModel& model, const std::vector<
     done[i].source_tokens = static_cast<int64_t>(ids[i].size());
     order.push_back(i);
   }
-  std::ranges::stable_sort(order, {}, [&](size_t i) { return ids[i].size(); });
+  // The longest first: what they need is enough for all that follow.
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return ids[i].size(); });
   Decoder decoder(model);
   for (size_t first = 0; first < order.size(); first += static_cast<size_t>(batch)) {
     const size_t count = std::min(order.size() - first, static_cast<size_t>(batch));
     std::vector<Ids> sources;
     for (size_t i = 0; i < count; ++i) sources.push_back(ids[order[first + i]]);
+    const auto start = std::chrono::steady_clock::now();
     WEFT_TRY(std::vector<std::vector<Hypothesis>> found, search(decoder, sources, options));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    done[order[first]].batch_ms = took.count();
     for (size_t i = 0; i < count; ++i) {
       Translated& line = done[order[first + i]];
       for (Hypothesis& hypothesis : found[i]) {

@@ -20,6 +20,7 @@ struct Translated {
   std::vector<std::string> warnings;  // what was done to the line
   int64_t source_tokens = 0;          // the end's included
   int64_t target_tokens = 0;          // of the best
+  double batch_ms = 0;                // what its batch took; at the first line of each batch
 };
 
 // Translates lines, at most `batch` of them at a time: those of similar lengths together.

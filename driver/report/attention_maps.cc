@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/data/utf8.h"
+#include "driver/decode/search.h"
 
 namespace weft::report {
 namespace {
@@ -140,18 +141,24 @@ class Example {
       return ok();
     }
     decoded_ = true;
-    const int64_t most = std::min(kMostTokens, model_.options.model.max_length);
-    for (;;) {
-      set("tgt", "T", ids);
-      if (static_cast<int64_t>(ids.size()) >= most) return ok();
-      train::HostTensors outputs;
-      WEFT_TRY_STATUS(model_.device->run("forward", batch_.inputs, {}, batch_.dims, outputs));
-      const train::HostTensor& logits = outputs.at("logits");  // [1, T, vocab]
-      const auto vocab = static_cast<size_t>(logits.shape.back());
-      const auto next = static_cast<int32_t>(largest(logits, (ids.size() - 1) * vocab, vocab));
-      if (next == data::kEnd) return ok();
-      ids.push_back(next);
-    }
+    WEFT_TRY(Ids found, decode_greedily());
+    ids.insert(ids.end(), found.begin(), found.end());
+    set("tgt", "T", std::move(ids));
+    return ok();
+  }
+
+  Result<Ids> decode_greedily() {
+    WEFT_TRY(
+        std::unique_ptr<decode::DecodeModel> model,
+        decode::open_run(model_.folder, TaskKind::translation, {.device = model_.device_options}));
+    decode::Decoder decoder(*model);
+    decode::SearchOptions options;
+    options.beam = 1;
+    options.max_length = std::min(kMostTokens, model_.options.model.max_length) - 1;
+    WEFT_TRY(std::vector<std::vector<decode::Hypothesis>> found,
+             decode::search(decoder, std::span<const Ids>(&tokens_.at("src"), 1), options));
+    if (found[0].empty()) return error({}, "the model gives no finite probabilities");
+    return std::move(found[0][0].tokens);
   }
 
   // Of an input, or numbers where there is none.

@@ -13,7 +13,7 @@ inline constexpr int64_t kMostTokens = 64;  // of a side; the rest is cut off
 
 // {"texts": [{"name", "text", "tokens"}], "maps": [{"name", "rows", "columns", "heads"}], ..}:
 // `rows` and `columns` are tokens, each head a list of T * S weights. Without a target, a
-// translation is decoded greedily, by running @forward on the growing target. Notes say what was
+// translation is decoded greedily. Notes say what was
 // cut; null and a note if the model gives no weights. Fails on a sentence that the run cannot take.
 Result<nlohmann::ordered_json> attention_maps(RunModel& model,
                                               const std::optional<std::string>& sentence,

@@ -9,6 +9,8 @@ namespace weft::report {
 Result<std::unique_ptr<RunModel>> open_run_model(const std::string& run,
                                                  const train::DeviceOptions& device) {
   auto model = std::make_unique<RunModel>();
+  model->folder = run;
+  model->device_options = device;
   WEFT_TRY(train::RunFolder folder, train::RunFolder::open(run));
   WEFT_TRY(model->options, folder.read_config());
   WEFT_TRY(model->weights, train::weights_of_run(run));

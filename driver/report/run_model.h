@@ -11,6 +11,8 @@ namespace weft::report {
 
 // Members refer to earlier ones.
 struct RunModel {
+  std::string folder;
+  train::DeviceOptions device_options;
   train::TrainOptions options;
   std::unique_ptr<data::Task> task;
   Module module;  // @forward and @observe

@@ -1,6 +1,6 @@
 // Training on the CPU: one executable with all graphs of a run, in one context.
 // SPDX-License-Identifier: Apache-2.0
-#include <set>
+#include <algorithm>
 
 #include "driver/cache_folder.h"
 #include "driver/executable_cache.h"
@@ -62,20 +62,37 @@ class CpuDevice : public TrainDevice {
     return bound.arena_bytes + bound.scratch_bytes * context_.threads();
   }
   int threads() const override { return context_.threads(); }
+  void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& work) override {
+    context_.parallel(count, work);
+  }
 
  private:
   // The binding of the last run of the same graph, if the sizes are the same.
   Result<BoundPtr> bind(const std::string& graph, const DimBinding& dims) {
     BoundPtr& last = last_[graph];
     if (last != nullptr && last->dims == dims) return last;
-    if (seen_.insert({graph, dims}).second) {
+    if (!is_within(dims, largest_[graph])) {
       WEFT_TRY(const int64_t bytes, arena_bytes(graph, dims));
       // An arena that is too small goes before the next one comes.
       const int64_t available = available_bytes() + context_.report().arena_bytes;
       WEFT_TRY_STATUS(check_memory(graph, dims, bytes, available));
+      std::erase_if(largest_[graph],
+                    [&](const DimBinding& known) { return is_within(known, {dims}); });
+      largest_[graph].push_back(dims);
     }
     WEFT_TRY(last, context_.bind(graph, dims));
     return last;
+  }
+
+  // Whether each size is at most that of sizes that fit into memory. To know this is much cheaper
+  // than to plan an arena, and in decoding rows leave at almost every step.
+  static bool is_within(const DimBinding& dims, const std::vector<DimBinding>& fitting) {
+    return std::ranges::any_of(fitting, [&](const DimBinding& larger) {
+      return std::ranges::all_of(dims, [&](const auto& entry) {
+        auto found = larger.find(entry.first);
+        return found != larger.end() && entry.second <= found->second;
+      });
+    });
   }
 
   static Error missing(const std::string& graph, const std::string& name) {
@@ -92,8 +109,8 @@ class CpuDevice : public TrainDevice {
   LoadedPtr loaded_;
   Context context_;
   std::map<std::string, BoundPtr> last_;
-  std::set<std::pair<std::string, DimBinding>> seen_;  // they fit into memory
-  std::vector<ConstBytes> inputs_;                     // kept between runs, so that none allocates
+  std::map<std::string, std::vector<DimBinding>> largest_;  // by graph; they fit into memory
+  std::vector<ConstBytes> inputs_;  // kept between runs, so that none allocates
   std::vector<MutableBytes> outputs_;
 };
 

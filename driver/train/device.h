@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -56,6 +57,9 @@ class TrainDevice {
   // Bytes that the graph needs at these sizes, beside storage. Nothing is run.
   virtual Result<int64_t> arena_bytes(const std::string& graph, const DimBinding& dims) = 0;
   virtual int threads() const = 0;
+  // Calls `work(begin, end)` for pieces of 0 to `count`, at once where the device has threads of
+  // the host: for what is done between two runs.
+  virtual void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& work) = 0;
 };
 
 // The module differentiated as `train` asks (PassOptions::train): what the oracle runs as it is,

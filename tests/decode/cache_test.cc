@@ -6,6 +6,7 @@
 
 #include "ir/oracle/compare.h"
 #include "tests/decode/small_model.h"
+#include "tests/support/must_parse.h"
 #include "tests/support/suite.h"
 
 namespace weft::decode {
@@ -86,6 +87,48 @@ TEST(Cache, EqualsTheWholeForwardAfterAPrompt) {
         ASSERT_TRUE(decoder.step({&text.back(), 1}).ok());
       }
       EXPECT_FALSE(decoder.step({&text.back(), 1}).ok()) << "there is no room for more";
+    }
+  }
+}
+
+// A bias for each pair of positions, a slope for each head times the distance, and a mask that
+// hides every third key: both are made anew for the one query of a step.
+TEST(Cache, FollowsABiasOfPairs) {
+  const Module module = test::must_parse(R"(
+    module "alibi" {
+      dim T in 1..12
+      param @table: f32[17, 8] = normal(1.0)
+      param @slope: f32[2, 1, 1] = normal(0.5)
+      graph @forward(%tokens: i32[B, T]) -> (logits) {
+        %x = gather @table, %tokens
+        %r = reshape %x {shape = [B, T, 2, 4]}
+        %h = transpose %r {perm = [0, 2, 1, 3]}
+        %i = iota {shape = [T, 1], axis = 0, dtype = f32}
+        %j = iota {shape = [T], dtype = f32}
+        %d = sub %j, %i
+        %b = mul @slope, %d
+        %k = iota {shape = [1, T], axis = 1}
+        %third = mod %k, 3
+        %keep = ne %third, 2
+        %a, %lse = attention %h, %h, %h, %b, %keep {scale = 0.5, after = 0}
+        %t = transpose %a {perm = [0, 2, 1, 3]}
+        %y = reshape %t {shape = [B, T, 8]}
+        %w = transpose @table {perm = [1, 0]}
+        %logits = matmul %y, %w
+        return %logits
+      }
+    })");
+  for (const char* device : {"cpu", "oracle"}) {
+    std::unique_ptr<DecodeModel> model = must_make_of(module, 17, device);
+    ASSERT_NE(model, nullptr);
+    Ids text = random_ids(3, 17, 3);
+    Decoder decoder(*model);
+    ASSERT_TRUE(decoder.begin_prompt(text, 1, 1, 9).ok());
+    for (uint64_t step = 0; step < 5; ++step) {
+      expect_close(decoder.logits(0), whole_forward(module, 17, nullptr, text),
+                   cat(device, " step ", step));
+      text.push_back(random_ids(1, 17, 20 + step)[0]);
+      ASSERT_TRUE(decoder.step({&text.back(), 1}).ok());
     }
   }
 }

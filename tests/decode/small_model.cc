@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/data/random.h"
+#include "driver/decode/derive.h"
 #include "ir/oracle/oracle.h"
 #include "models/zoo.h"
 
@@ -39,6 +40,21 @@ std::unique_ptr<DecodeModel> must_make(const train::TrainOptions& options,
   return made.ok() ? std::move(made).value() : nullptr;
 }
 
+std::unique_ptr<DecodeModel> must_make_of(const Module& module, int64_t vocab,
+                                          const std::string& device) {
+  auto made = std::make_unique<DecodeModel>();
+  made->options.model.vocab = vocab;
+  Result<DecodeGraphs> graphs = decode_graphs(module, {});
+  EXPECT_TRUE(graphs.ok()) << render(graphs.diagnostics());
+  if (!graphs.ok()) return nullptr;
+  made->graphs = std::move(graphs).value();
+  auto opened = train::open_device(made->graphs.module, {device, "native", 2, 7});
+  EXPECT_TRUE(opened.ok()) << render(opened.diagnostics());
+  if (!opened.ok()) return nullptr;
+  made->device = std::move(opened).value();
+  return made;
+}
+
 Ids random_ids(int64_t length, int64_t vocab, uint64_t seed) {
   data::Random random(seed, 0, 1);
   Ids ids;
@@ -51,6 +67,11 @@ Ids random_ids(int64_t length, int64_t vocab, uint64_t seed) {
 std::vector<double> whole_forward(const train::TrainOptions& options, const Ids* source,
                                   const Ids& target) {
   const Module module = find_preset(options.preset)->build_with(options.model).value();
+  return whole_forward(module, options.model.vocab, source, target);
+}
+
+std::vector<double> whole_forward(const Module& module, int64_t vocab, const Ids* source,
+                                  const Ids& target) {
   const Graph& graph = *module.find_graph("forward");
   auto tensor = [](const Ids& ids) {
     Tensor made = Tensor::zeros(DType::i32, {1, static_cast<int64_t>(ids.size())});
@@ -63,8 +84,7 @@ std::vector<double> whole_forward(const train::TrainOptions& options, const Ids*
   Result<OracleResult> run = run_oracle(module, graph, inputs, storage);
   EXPECT_TRUE(run.ok()) << render(run.diagnostics());
   const Tensor& logits = run->outputs.at("logits");
-  const auto vocab = static_cast<std::ptrdiff_t>(options.model.vocab);
-  return {logits.reals.end() - vocab, logits.reals.end()};
+  return {logits.reals.end() - static_cast<std::ptrdiff_t>(vocab), logits.reals.end()};
 }
 
 }  // namespace weft::decode

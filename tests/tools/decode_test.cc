@@ -157,6 +157,53 @@ TEST_F(DecodeCommand, WritesTexts) {
   EXPECT_GT(scores["ppl"].get<double>(), 1);
 }
 
+// Each of several prompts gives what it gives alone; the context is 12, so that all go beyond it.
+TEST_F(DecodeCommand, WritesSeveralTextsAtOnce) {
+  train_writer();
+  const std::vector<std::string> prompts = {"the cat", "t", "sat on m", "on"};
+  const std::string how = " --max-tokens 20 --seed 4 --stop 3";
+  std::string all;
+  std::string alone;
+  for (const std::string& prompt : prompts) {
+    all += " --prompt '" + prompt + "'";
+    alone += weft("generate run --prompt '" + prompt + "'" + how).out;
+  }
+  const Outcome together = weft("generate run" + all + how);
+  EXPECT_EQ(together.code, 0) << together.err;
+  EXPECT_EQ(together.out, alone);
+  EXPECT_EQ(lines_of(weft("generate run" + all + how + " --json").out).size(), 4U);
+  EXPECT_EQ(lines_of(weft("generate run" + all + " --beam 2 --max-tokens 3 --stop 3").out).size(),
+            4U);
+}
+
+// A graph file with a tokenizer beside it, with and without weights.
+TEST_F(DecodeCommand, TakesGraphFiles) {
+  train_writer();
+  ASSERT_EQ(std::system(("cp " + path("run/tokenizer.json") + " " + folder_).c_str()), 0);
+  write("m.weft", R"(module "m" {
+  dim T in 1..16
+  param @table: f32[18, 4] = normal(1.0)
+  graph @forward(%tokens: i32[B, T]) -> (logits) {
+    %x = gather @table, %tokens
+    %a, %lse = attention %x, %x, %x {after = 0}
+    %w = transpose @table {perm = [1, 0]}
+    %logits = matmul %a, %w
+    return %logits
+  }
+})");
+  const Outcome initial = weft("generate m.weft --prompt 'the' --max-tokens 5");
+  EXPECT_EQ(initial.code, 0) << initial.err;
+  EXPECT_THAT(initial.err, HasSubstr("m.weft has initial values"));
+  EXPECT_EQ(initial.out.find("the"), 0U);
+  const Outcome wrong = weft("generate m.weft --prompt 'the' --weights run/best.safetensors");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("table"));
+  EXPECT_THAT(weft("translate m.weft", "a.src").err, HasSubstr("m.weft reads no source"));
+  EXPECT_THAT(weft("generate gpt-char --prompt a").err, HasSubstr("gpt-char has no tokenizer"));
+  EXPECT_THAT(weft("generate gpt-char --prompt a --tokenizer tokenizer.json").err,
+              HasSubstr("tokens, the tokenizer 18"));
+}
+
 TEST_F(DecodeCommand, SaysWhatItCannotTake) {
   train("sentiment --csv table.csv --label-column label --text-column sentence --out run");
   const Outcome wrong = weft("translate run", "a.src");
@@ -166,7 +213,8 @@ TEST_F(DecodeCommand, SaysWhatItCannotTake) {
   const auto json = nlohmann::json::parse(weft("eval run --csv table.csv --json").out);
   EXPECT_GE(json["accuracy"].get<double>(), 0);
   EXPECT_EQ(json.count("bleu"), 0U);
-  EXPECT_THAT(weft("translate nothing", "a.src").err, HasSubstr("not the folder of a run"));
+  EXPECT_THAT(weft("translate nothing", "a.src").err,
+              HasSubstr("no file and no preset is called 'nothing'"));
   EXPECT_THAT(weft("translate run --beam 0", "a.src").err, HasSubstr("--beam is 0"));
 }
 

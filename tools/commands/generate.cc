@@ -12,8 +12,8 @@ namespace weft::cli {
 namespace {
 
 struct Options {
-  std::string run;
-  std::string prompt;
+  decode::ModelFiles files;
+  std::vector<std::string> prompts;
   decode::GenerateOptions generate;
 };
 
@@ -23,33 +23,52 @@ Status put_piece(std::string_view piece) {
   return ok();
 }
 
+Status put_result(const std::string& prompt, const decode::Generated& made, double speed) {
+  return put_json({{"prompt", prompt},
+                   {"text", made.text},
+                   {"tokens", made.tokens},
+                   {"prompt_tokens", made.prompt_tokens},
+                   {"ended_by", made.reason},
+                   {"tokens_per_s", speed}});
+}
+
+void tell(const Common& common, const decode::Generated& made, const std::string& prompt) {
+  for (const std::string& warning : made.warnings) warn(common, prompt + " " + warning);
+  if (!common.verbose) return;
+  note(common,
+       cat(made.tokens.size(), " tokens after ", made.prompt_tokens, "; ended by ", made.reason));
+}
+
 Status generate(const Options& options, const Common& common) {
   WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
-           decode::open_run(options.run, data::TaskKind::language_model, open_options(common)));
-  if (!common.json) WEFT_TRY_STATUS(put_piece(options.prompt));
+           decode::open_model(options.files, data::TaskKind::language_model, open_options(common)));
+  for (const std::string& text : model->notes) note(common, text);
+  std::vector<std::string> prompts = options.prompts;
+  if (prompts.empty()) prompts.emplace_back();
+  const bool streams = !common.json && prompts.size() == 1;
+  if (streams) WEFT_TRY_STATUS(put_piece(prompts[0]));
   const auto start = std::chrono::steady_clock::now();
   decode::OnText on_text;
-  if (!common.json) on_text = put_piece;
-  Result<decode::Generated> made =
-      decode::generate(*model, options.prompt, options.generate, on_text);
-  if (!common.json) WEFT_TRY_STATUS(put("\n"));
+  if (streams) on_text = put_piece;
+  Result<std::vector<decode::Generated>> made =
+      decode::generate_all(*model, prompts, options.generate, on_text);
+  if (streams) WEFT_TRY_STATUS(put("\n"));
   if (!made.ok()) return std::move(made).take_error();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  const double speed = static_cast<double>(made->tokens.size()) / took.count();
-  for (const std::string& warning : made->warnings) {
-    warn(common, "the prompt " + warning);
+  size_t tokens = 0;
+  for (const decode::Generated& one : *made) tokens += one.tokens.size();
+  const double speed = static_cast<double>(tokens) / took.count();
+  for (size_t i = 0; i < made->size(); ++i) {
+    const decode::Generated& one = (*made)[i];
+    tell(common, one, prompts.size() == 1 ? "the prompt" : cat("prompt ", i + 1));
+    if (common.json) {
+      WEFT_TRY_STATUS(put_result(prompts[i], one, speed));
+    } else if (!streams) {
+      WEFT_TRY_STATUS(put(prompts[i] + one.text + "\n"));
+    }
   }
-  if (common.verbose) {
-    note(common, cat(made->tokens.size(), " tokens after ", made->prompt_tokens, ", ", speed,
-                     " tokens/s; ended by ", made->reason));
-  }
-  if (!common.json) return ok();
-  return put_json({{"prompt", options.prompt},
-                   {"text", made->text},
-                   {"tokens", made->tokens},
-                   {"prompt_tokens", made->prompt_tokens},
-                   {"ended_by", made->reason},
-                   {"tokens_per_s", speed}});
+  if (common.verbose) note(common, cat(speed, " tokens/s"));
+  return ok();
 }
 
 }  // namespace
@@ -59,9 +78,11 @@ void add_generate(Session& session) {
   CLI::App* command =
       add_command(session, "generate", "continues a text with a trained language model",
                   "weft generate run --prompt 'ROMEO:' --temperature 0.8 --top-k 20");
-  command->add_option("run", options->run, "folder of a run that was trained on --text")
-      ->required();
-  command->add_option("--prompt", options->prompt, "what the text begins with");
+  add_model_flags(command, options->files, "--text");
+  command
+      ->add_option("--prompt", options->prompts,
+                   "what the text begins with; several give a text each, all at once")
+      ->allow_extra_args(false);
   decode::GenerateOptions& o = options->generate;
   command->add_option("--max-tokens", o.max_tokens, "tokens, at most")->capture_default_str();
   command->add_option("--min-tokens", o.min_tokens, "tokens before an end counts");

@@ -20,12 +20,19 @@ using decode::Translated;
 constexpr size_t kBatchesAtOnce = 32;  // that are read before the first is translated
 
 struct Options {
-  std::string run;
+  decode::ModelFiles files;
   decode::SearchOptions search;
   int64_t batch = 64;
   bool show_trace = false;
   std::string heatmap;
+  std::string times;
 };
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 std::string number(double value) {
   char text[32];
@@ -83,8 +90,9 @@ Status read_lines(decode::InputLines& input, size_t limit, const Common& common,
 
 class Translator {
  public:
-  Translator(const Options& options, const Common& common, decode::DecodeModel& model)
-      : options_(options), common_(common), model_(model) {
+  Translator(const Options& options, const Common& common, decode::DecodeModel& model,
+             double open_ms)
+      : options_(options), common_(common), model_(model), open_ms_(open_ms) {
     if (options.search.trace) traced_ = &model.tokenizer();
   }
 
@@ -93,21 +101,34 @@ class Translator {
     const size_t limit =
         ::isatty(STDIN_FILENO) != 0 ? 1 : kBatchesAtOnce * static_cast<size_t>(options_.batch);
     std::vector<std::string> lines;
-    const auto start = std::chrono::steady_clock::now();
     for (;;) {
       WEFT_TRY_STATUS(read_lines(input, limit, common_, number_, lines));
       if (lines.empty()) break;
+      const Clock::time_point start = Clock::now();
       WEFT_TRY_STATUS(translate_some(lines));
+      took_ms_ += ms_since(start);
     }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     if (common_.verbose) {
-      note(common_, cat(number_ - 1, " lines, ", tokens_, " tokens in ", took.count(),
-                        " s: ", static_cast<double>(tokens_) / took.count(), " tokens/s"));
+      note(common_, cat(number_ - 1, " lines, ", tokens_, " tokens in ", took_ms_ / 1e3,
+                        " s: ", static_cast<double>(tokens_) / took_ms_ * 1e3, " tokens/s"));
     }
+    if (!options_.times.empty()) WEFT_TRY_STATUS(write_file(options_.times, times()));
     return options_.heatmap.empty() ? ok() : write_file(options_.heatmap, heatmap_.page());
   }
 
  private:
+  // What bench/translate_compare reads. Waiting for input counts nowhere.
+  std::string times() const {
+    return nlohmann::ordered_json{{"lines", number_ - 1},
+                                  {"target_tokens", tokens_},
+                                  {"open_ms", open_ms_},
+                                  {"translate_ms", took_ms_},
+                                  {"threads", model_.device->threads()},
+                                  {"batch_ms", batch_ms_}}
+               .dump() +
+           "\n";
+  }
+
   Status translate_some(const std::vector<std::string>& lines) {
     WEFT_TRY(std::vector<Translated> done,
              decode::translate(model_, lines, options_.search, options_.batch));
@@ -117,6 +138,7 @@ class Translator {
         warn(common_, cat("line ", number_, " ", warning));
       }
       tokens_ += done[i].target_tokens;
+      if (done[i].batch_ms > 0) batch_ms_.push_back(done[i].batch_ms);
       if (!options_.heatmap.empty()) heatmap_.add(*traced_, number_, done[i]);
       const data::Tokenizer* shown = options_.show_trace ? traced_ : nullptr;
       if (common_.json) {
@@ -141,6 +163,9 @@ class Translator {
   decode::Heatmap heatmap_;
   int64_t number_ = 1;  // of the next line
   int64_t tokens_ = 0;
+  double open_ms_ = 0;
+  double took_ms_ = 0;
+  std::vector<double> batch_ms_;  // one a batch
 };
 
 }  // namespace
@@ -150,8 +175,7 @@ void add_translate(Session& session) {
   CLI::App* command =
       add_command(session, "translate", "translates lines of standard input with a trained model",
                   "echo 'I love you' | weft translate run --beam 4");
-  command->add_option("run", options->run, "folder of a run that was trained on --src and --tgt")
-      ->required();
+  add_model_flags(command, options->files, "--src and --tgt");
   add_search_flags(command, options->search);
   command->add_option("--batch", options->batch, "lines at a time")
       ->check(CLI::Range(1, 4096))
@@ -160,6 +184,8 @@ void add_translate(Session& session) {
                     "shows each step's five likeliest tokens, and what it attended to");
   command->add_option("--heatmap", options->heatmap,
                       "HTML file for a drawing of source against target");
+  command->add_option("--times", options->times,
+                      "JSON file for the times of opening, of translating and of each batch");
   on_run(session, command, [&session, options]() -> Status {
     Common& common = session.common;
     options->search.trace = options->show_trace || !options->heatmap.empty();
@@ -168,9 +194,11 @@ void add_translate(Session& session) {
     if (!notice.empty()) note(common, notice);
     decode::OpenOptions open = open_options(common);
     open.weights = options->search.trace;
+    const Clock::time_point start = Clock::now();
     WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
-             decode::open_run(options->run, data::TaskKind::translation, open));
-    return Translator(*options, common, *model).run();
+             decode::open_model(options->files, data::TaskKind::translation, open));
+    for (const std::string& text : model->notes) note(common, text);
+    return Translator(*options, common, *model, ms_since(start)).run();
   });
 }
 
