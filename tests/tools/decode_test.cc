@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "test_paths.h"
+#include "tests/support/scratch.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -29,7 +30,7 @@ class DecodeCommand : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);
+    ::setenv("WEFT_CACHE_DIR", shared_cache().c_str(), 1);
     std::string source;
     std::string target;
     std::string text;
