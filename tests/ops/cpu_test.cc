@@ -59,7 +59,7 @@ TEST_P(CpuMatrix, AgreesWithOracle) {
   Result<std::vector<OpCase>> cases = load_cases(GetParam());
   ASSERT_TRUE(cases.ok()) << render(cases.diagnostics());
   const bool slow = suite() == "slow";
-  constexpr size_t kQuick = 5;  // no multiple of the number of targets
+  constexpr size_t kQuick = 7;  // no multiple of the number of targets
   // All targets in the slow suite; else each case on one of them, in turn.
   const std::vector<std::string>& targets = cpu_targets();
   for (size_t turn = 0; turn < cases->size(); ++turn) {

@@ -6,6 +6,7 @@
 
 #include "test_paths.h"
 #include "tests/support/scratch.h"
+#include "tests/support/suite.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -68,6 +69,7 @@ class DecodeCommand : public CliTest {
 TEST_F(DecodeCommand, Translates) {
   train_translator();
   whatever_comes();
+  if (suite() == "quick") return;
   with_traces();
   and_measures();
 }
@@ -159,6 +161,7 @@ TEST_F(DecodeCommand, WritesTexts) {
 }
 
 TEST_F(DecodeCommand, SaysWhatItCannotTake) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   train("sentiment --csv table.csv --label-column label --text-column sentence --out run");
   const Outcome wrong = weft("translate run", "a.src");
   EXPECT_EQ(wrong.code, 1);
