@@ -23,6 +23,10 @@ std::string executable_folder(const std::string& cache_folder) {
   return cache_folder.empty() ? "" : cache_folder + "/executables";
 }
 
+std::string vulkan_folder(const std::string& cache_folder) {
+  return cache_folder.empty() ? "" : cache_folder + "/vulkan";
+}
+
 std::string tuning_folder(const std::string& cache_folder) {
   return cache_folder.empty() ? "" : cache_folder + "/tuning";
 }

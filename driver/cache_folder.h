@@ -14,6 +14,8 @@ std::string user_cache_folder();
 std::string kernel_folder(const std::string& cache_folder);
 // The part for whole executables.
 std::string executable_folder(const std::string& cache_folder);
+// The part for what Vulkan drivers compile, and what was found out about them.
+std::string vulkan_folder(const std::string& cache_folder);
 // The same for what tuning found.
 std::string tuning_folder(const std::string& cache_folder);
 

@@ -2,11 +2,17 @@
 #include "driver/compile.h"
 
 #include <chrono>
+#include <optional>
 
 #include "driver/cache_folder.h"
 #include "passes/pack_weights.h"
 #include "passes/plan.h"
 #include "runtime/cpu/facts.h"
+#include "runtime/vulkan/device_facts.h"
+#ifdef WEFT_HAS_VULKAN
+#include "backends/vulkan/compile.h"
+#include "runtime/vulkan/open.h"
+#endif
 
 namespace weft {
 namespace {
@@ -49,13 +55,15 @@ Result<PlannedModule> plan_for(Module module, const CompileRequest& request, Dev
   planned.passes_ms = passes.milliseconds();
   Stopwatch planning;
   WEFT_TRY(planned.plan, make_plan(module, traits));
-  planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
+  // What was tuned was tuned on the CPU.
+  if (!traits.simt) {
+    planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
+  }
   planned.plan_ms = planning.milliseconds();
   planned.module = std::move(module);
   return planned;
 }
 
-#ifdef WEFT_HAS_LLVM
 GraphInterface interface_of(const Graph& graph) {
   GraphInterface interface;
   interface.name = graph.name();
@@ -68,23 +76,30 @@ GraphInterface interface_of(const Graph& graph) {
   return interface;
 }
 
-Executable make_executable(const Module& module, Plan& plan, const cpu::CpuTarget& target,
-                           cpu::CompiledPrograms&& code) {
-  Executable executable;
-  executable.target_cpu = target.name;
-  executable.target_features = target.features;
+// Everything but code.
+void describe(const Module& module, Plan& plan, Executable& executable) {
   executable.module_name = module.name;
   executable.dims = module.dims;
   executable.storage = module.storage;
   for (const Graph& graph : module.graphs) executable.interfaces.push_back(interface_of(graph));
-  executable.code = std::move(code.code);
-  executable.kernels = std::move(code.kernels);
   executable.blocks = std::move(plan.blocks);
   executable.packed = std::move(plan.packed);
   executable.graphs = std::move(plan.graphs);
-  return executable;
 }
-#endif
+
+// What code is made for.
+struct Target {
+  std::optional<cpu::CpuTarget> cpu = {};
+  std::optional<VulkanFacts> vulkan = {};
+  DeviceTraits traits = {};
+};
+
+DeviceTraits simt_traits() {
+  DeviceTraits traits;
+  traits.simt = true;
+  traits.panel_bytes = 0;  // products read weights as they lie
+  return traits;
+}
 
 }  // namespace
 
@@ -108,35 +123,99 @@ bool has_code_generator() {
 #endif
 }
 
-Result<PlannedModule> plan_module(Module module, const CompileRequest& request) {
-#ifdef WEFT_HAS_LLVM
-  cpu::TargetUse use = request.other_machine ? cpu::TargetUse::kCompile : cpu::TargetUse::kRun;
-  WEFT_TRY(cpu::CpuTarget target, cpu::resolve_cpu_target(request.target_cpu, use));
-  return plan_for(std::move(module), request, device_traits(&target));
-#else
-  return plan_for(std::move(module), request, device_traits(nullptr));
-#endif
+bool is_vulkan(std::string_view device) {
+  return device == "vulkan" || device.starts_with("vulkan:");
 }
 
-Result<Compiled> compile([[maybe_unused]] Module module, const CompileRequest& request) {
-  if (request.device != "cpu") {
-    return error({}, "this build makes no code for device '", request.device, "'")
+namespace {
+
+Result<Target> resolve_target(const CompileRequest& request) {
+  Target target;
+  if (is_vulkan(request.device)) {
+#ifdef WEFT_HAS_VULKAN
+    WEFT_TRY(std::vector<VulkanFacts> devices, vulkan_devices());
+    WEFT_TRY(uint32_t number, choose_vulkan(request.device, devices));
+    target.vulkan = devices[number];
+    target.traits = simt_traits();
+    return target;
+#else
+    return error({}, "this build makes no code for Vulkan: it was made without its libraries")
         .hint("--device cpu");
+#endif
   }
 #ifdef WEFT_HAS_LLVM
   cpu::TargetUse use = request.other_machine ? cpu::TargetUse::kCompile : cpu::TargetUse::kRun;
-  WEFT_TRY(cpu::CpuTarget target, cpu::resolve_cpu_target(request.target_cpu, use));
-  WEFT_TRY(PlannedModule planned, plan_for(std::move(module), request, device_traits(&target)));
+  WEFT_TRY(target.cpu, cpu::resolve_cpu_target(request.target_cpu, use));
+  target.traits = device_traits(&*target.cpu);
+#else
+  target.traits = device_traits(nullptr);
+#endif
+  return target;
+}
+
+// Fills in the executable's code, and what it says about its device.
+Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
+                 [[maybe_unused]] const CompileRequest& request,
+                 [[maybe_unused]] Compiled& compiled) {
+#ifdef WEFT_HAS_VULKAN
+  if (target.vulkan) {
+    WEFT_TRY(vulkan::CompiledPrograms made,
+             vulkan::compile_programs(planned.plan.programs,
+                                      vulkan::aligned_buffers(planned.plan, planned.module.storage),
+                                      vulkan::profile_of(*target.vulkan), request.keep_text));
+    compiled.executable.device = "vulkan";
+    compiled.executable.code = std::move(made.code);
+    compiled.executable.kernels = std::move(made.kernels);
+    for (vulkan::KernelText& text : made.texts) {
+      const auto* words = reinterpret_cast<const char*>(text.spirv.data());
+      compiled.texts.push_back({text.name,
+                                {{"tile", text.tile},
+                                 {"comp", text.glsl},
+                                 {"spv", {words, text.spirv.size() * sizeof(uint32_t)}}}});
+    }
+    return ok();
+  }
+#endif
+#ifdef WEFT_HAS_LLVM
+  WEFT_TRY(cpu::CompiledPrograms made,
+           cpu::compile_programs(
+               planned.plan.programs, *target.cpu,
+               {request.bounds_checks, request.keep_text, kernel_folder(request.cache_folder)}));
+  for (cpu::KernelText& text : made.texts) {
+    compiled.texts.push_back(
+        {text.name, {{"tile", text.tile}, {"ll", text.llvm}, {"s", text.assembly}}});
+  }
+  compiled.cached_kernels = made.cached;
+  compiled.cache_problem = std::move(made.cache_problem);
+  compiled.executable.target_cpu = target.cpu->name;
+  compiled.executable.target_features = target.cpu->features;
+  compiled.executable.code = std::move(made.code);
+  compiled.executable.kernels = std::move(made.kernels);
+  return ok();
+#else
+  return error({}, "this build has no code generator: it was made without LLVM")
+      .hint("build with -DWEFT_LLVM=ON, or use --device oracle");
+#endif
+}
+
+}  // namespace
+
+Result<PlannedModule> plan_module(Module module, const CompileRequest& request) {
+  WEFT_TRY(Target target, resolve_target(request));
+  return plan_for(std::move(module), request, target.traits);
+}
+
+Result<Compiled> compile(Module module, const CompileRequest& request) {
+  if (request.device != "cpu" && !is_vulkan(request.device)) {
+    return error({}, "this build makes no code for device '", request.device, "'")
+        .hint("--device cpu");
+  }
+  WEFT_TRY(Target target, resolve_target(request));
+  WEFT_TRY(PlannedModule planned, plan_for(std::move(module), request, target.traits));
   Stopwatch code;
   Compiled compiled;
-  WEFT_TRY(cpu::CompiledPrograms programs,
-           cpu::compile_programs(
-               planned.plan.programs, target,
-               {request.bounds_checks, request.keep_text, kernel_folder(request.cache_folder)}));
-  compiled.texts = std::move(programs.texts);
-  compiled.cached_kernels = programs.cached;
-  compiled.cache_problem = std::move(programs.cache_problem);
-  compiled.executable = make_executable(planned.module, planned.plan, target, std::move(programs));
+  WEFT_TRY_STATUS(make_code(planned, target, request, compiled));
+  describe(planned.module, planned.plan, compiled.executable);
   compiled.code_ms = code.milliseconds();
   compiled.programs = std::move(planned.plan.programs);
   compiled.module = std::move(planned.module);
@@ -146,10 +225,6 @@ Result<Compiled> compile([[maybe_unused]] Module module, const CompileRequest& r
   compiled.plan_ms = planned.plan_ms;
   compiled.tuned_kernels = planned.tuned_kernels;
   return compiled;
-#else
-  return error({}, "this build has no code generator: it was made without LLVM")
-      .hint("build with -DWEFT_LLVM=ON, or use --device oracle");
-#endif
 }
 
 }  // namespace weft

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/compile.h"
@@ -38,11 +40,17 @@ struct PlannedModule {
   size_t tuned_kernels = 0;  // so many have other knobs than they were lowered with
 };
 
+// What the compiler saw and made of one program, for dumps: texts by the endings of their files.
+struct KernelDump {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> files;  // {"tile", ".."}, {"ll", ".."}
+};
+
 struct Compiled {
   Module module;
   std::vector<tile::Program> programs;
   Executable executable;
-  std::vector<cpu::KernelText> texts;  // with keep_text
+  std::vector<KernelDump> texts;  // with keep_text
   AttentionReport attention;
   std::vector<PassRecord> passes;
   double passes_ms = 0;
@@ -60,6 +68,7 @@ bool has_code_generator();
 
 // What lowering knows of the machine; `target` is null without a code generator.
 DeviceTraits device_traits(const cpu::CpuTarget* target);
+bool is_vulkan(std::string_view device);  // "vulkan" or "vulkan:N"
 
 // Without a code generator too. `module` has only the graphs that are wanted.
 Result<PlannedModule> plan_module(Module module, const CompileRequest& request);

@@ -3,7 +3,11 @@
 
 #include "driver/compile.h"
 #include "driver/execute.h"
+#include "driver/vulkan_devices.h"
 #include "runtime/cpu/facts.h"
+#ifdef WEFT_HAS_VULKAN
+#include "runtime/vulkan/open.h"
+#endif
 
 namespace weft {
 namespace {
@@ -74,10 +78,24 @@ Device cpu_device() {
 
 }  // namespace
 
-std::vector<Device> list_devices() { return {cpu_device(), oracle_device()}; }
+std::vector<Device> list_devices() {
+  std::vector<Device> devices = list_vulkan_devices();
+  devices.insert(devices.begin(), {cpu_device(), oracle_device()});
+  return devices;
+}
 
 Result<std::string> choose_device(const std::string& name) {
   if (name == "oracle" || (name == "cpu" && has_code_generator())) return std::string();
+#ifdef WEFT_HAS_VULKAN
+  if (is_vulkan(name)) {
+    WEFT_TRY(std::vector<VulkanFacts> devices, vulkan_devices());
+    WEFT_TRY(uint32_t number, choose_vulkan(name, devices));
+    if (!devices[number].unusable.empty()) {
+      return error({}, "device '", name, "' cannot be used: ", devices[number].unusable);
+    }
+    return std::string();
+  }
+#endif
   if (name == "cpu") {
     return std::string(
         "this build has no code generator for the CPU: running on the oracle, slow and exact");

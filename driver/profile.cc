@@ -56,7 +56,7 @@ void fill(GraphProfile& profile, const GraphReport& report, const BoundGraph& bo
     auto found = regions.find(step.step->region);
     const RegionReport* region = found == regions.end() ? nullptr : found->second;
     const bool first = counted.insert(step.step->region).second;
-    const std::string kernel = step.function == nullptr ? "(copy)" : bound.kernel(step).name;
+    const std::string kernel = step.is_copy() ? "(copy)" : bound.kernel(step).name;
     add(kernels[kernel], milliseconds, first ? region : nullptr);
     add(layers[layer_of(region)], milliseconds, first ? region : nullptr);
   }
@@ -78,6 +78,8 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   ContextOptions context;
   context.threads = options.threads;
   context.seed = options.seed;
+  context.device = options.request.device;
+  context.cache_folder = options.request.cache_folder;
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), context));
   WEFT_TRY(PreparedRun prepared, executor.prepare(graph.name(), inputs, dims));
   WEFT_TRY_STATUS(executor.run(prepared));

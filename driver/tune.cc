@@ -49,7 +49,7 @@ class Candidate {
     for (std::vector<double>& of_program : samples) of_program.push_back(0);
     for (size_t i = 0; i < nanoseconds_.size(); ++i) {
       const BoundStep& step = prepared_.bound->steps[i];
-      if (step.function == nullptr) continue;
+      if (step.is_copy()) continue;
       samples[step.step->program].back() += static_cast<double>(nanoseconds_[i]) * 1e-3;
     }
     return ok();

@@ -100,6 +100,7 @@ class DeviceVerifier {
     ContextOptions context;
     context.threads = options_.threads;
     context.poison = true;
+    context.device = options_.request.device;
     return Executor::create(std::move(executable), context);
   }
 

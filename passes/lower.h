@@ -20,6 +20,12 @@ struct DeviceTraits {
   // How wide weights are laid out that no graph changes; 0: they are not (passes/pack_weights.h).
   int64_t panel_bytes = 64;
   int64_t least_packed_bytes = 16 << 10;  // smaller weights stay as they are
+  // Many small processors instead of a few large ones: tiles are what the registers of a group of
+  // invocations hold, and no work is left to a single owner.
+  bool simt = false;
+  int64_t attention_queries = 32;  // of a tile, where simt
+  int64_t attention_keys = 2;
+  int64_t product_rows = 32;  // of a tile of products whose columns are summed, where simt
 };
 
 // A region's programs, to be launched in order, and what each of their buffers stands for.

@@ -148,6 +148,10 @@ AttentionKnobs choose_knobs(const Attention& attention, const Region& region, bo
     knobs.block_queries = 48;
     knobs.block_keys = forward ? 96 : 48;
   }
+  if (region.device.simt) {
+    knobs.block_queries = region.device.attention_queries;
+    knobs.block_keys = region.device.attention_keys;
+  }
   Dim leads = 1;
   Dim owners = 1;  // of the serial form: leads of k
   for (size_t axis = 0; axis < attention.lead.size(); ++axis) {
@@ -155,7 +159,7 @@ AttentionKnobs choose_knobs(const Attention& attention, const Region& region, bo
     owners = owners * attention.k.type.shape[axis];
   }
   // A single owner would leave all other threads without work.
-  knobs.serial = !owners.is_constant(1);
+  knobs.serial = !owners.is_constant(1) && !region.device.simt;
   const bool few = leads.is_constant() && leads.constant() < region.device.programs_wanted;
   const bool long_cache = region.facts().bounds_of(attention.keys).high > kLongCache;
   if (attention.queries.is_constant(1) && few && long_cache) knobs.split_keys = kKeysOfPart;

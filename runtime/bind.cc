@@ -15,8 +15,9 @@ constexpr size_t kMaxSteps = 1'000'000;
 
 class Binder {
  public:
-  Binder(LoadedPtr loaded, uint32_t graph)
-      : plan_(loaded->executable().graphs[graph]),
+  Binder(LoadedPtr loaded, uint32_t graph, const BindLimits& limits)
+      : limits_(limits),
+        plan_(loaded->executable().graphs[graph]),
         interface_(loaded->executable().interfaces[graph]) {
     bound_.loaded = std::move(loaded);
     bound_.graph = graph;
@@ -183,7 +184,7 @@ class Binder {
       lifetimes.push_back({bound_.buffers[i].bytes, buffer.first, buffer.last});
       owners.push_back(i);
     }
-    WEFT_TRY(ArenaLayout layout, lay_out(lifetimes));
+    WEFT_TRY(ArenaLayout layout, lay_out(lifetimes, limits_.alignment));
     for (size_t i = 0; i < owners.size(); ++i) bound_.buffers[owners[i]].offset = layout.offsets[i];
     bound_.arena_bytes = layout.bytes;
     return ok();
@@ -281,6 +282,11 @@ class Binder {
     if (result.programs == 0) return result;
     for (const Dim& arg : kernel.args) {
       WEFT_TRY(int64_t value, number(arg, "an argument", inside));
+      if (value < limits_.least_arg || value > limits_.most_arg) {
+        return fail("kernel ", kernel.name, " is given ", arg, " = ", value,
+                    ", which its device cannot hold")
+            .hint("bind smaller sizes, for example B=1");
+      }
       bound_.args.push_back(value);
     }
     WEFT_TRY(int64_t scratch, number(kernel.scratch_bytes, "scratch", inside));
@@ -325,6 +331,7 @@ class Binder {
     return ok();
   }
 
+  const BindLimits limits_;
   const GraphPlan& plan_;
   const GraphInterface& interface_;
   BoundGraph bound_;
@@ -336,11 +343,12 @@ class Binder {
 }  // namespace
 
 int64_t BoundGraph::launches() const {
-  return std::ranges::count_if(steps, [](const BoundStep& s) { return s.function != nullptr; });
+  return std::ranges::count_if(steps, [](const BoundStep& s) { return !s.is_copy(); });
 }
 
-Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims) {
-  return Binder(std::move(loaded), graph).run(dims);
+Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims,
+                              const BindLimits& limits) {
+  return Binder(std::move(loaded), graph, limits).run(dims);
 }
 
 }  // namespace weft

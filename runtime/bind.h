@@ -26,10 +26,12 @@ struct BoundStep {
   };
   const Step* step = nullptr;   // of the plan
   uint32_t number = 0;          // of the plan's outermost steps, which lifetimes count
-  KernelFn function = nullptr;  // null: a copy
+  KernelFn function = nullptr;  // of a launch on the CPU
   int64_t count = 0;            // programs of a launch, bytes of a copy
   uint32_t first_buffer = 0;    // into BoundGraph::step_buffers
   uint32_t first_arg = 0;       // into BoundGraph::args
+
+  bool is_copy() const { return step->kind == Step::copy; }
 };
 
 // One per buffer of the plan.
@@ -70,8 +72,17 @@ struct BoundGraph {
   int64_t launches() const;
 };
 
+// What a device asks of a binding.
+struct BindLimits {
+  int64_t alignment = 64;  // of buffers in the arena
+  // Of the numbers that a kernel is given.
+  int64_t least_arg = INT64_MIN;
+  int64_t most_arg = INT64_MAX;
+};
+
 // Sizes must be within their bounds and satisfy the module's assertions; symbols that follow from
 // assertions may be left out.
-Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims);
+Result<BoundGraph> bind_graph(LoadedPtr loaded, uint32_t graph, const DimBinding& dims,
+                              const BindLimits& limits = {});
 
 }  // namespace weft

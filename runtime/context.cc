@@ -2,37 +2,33 @@
 #include "runtime/context.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <utility>
 
-#include "runtime/cpu/math_table.h"
+#include "runtime/cpu/context.h"
+#ifdef WEFT_HAS_VULKAN
+#include "runtime/vulkan/context.h"
+#endif
 
 namespace weft {
 namespace {
 
 constexpr size_t kKnownBindings = 256;
-constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
-constexpr int64_t kCopyPiece = 1 << 18;  // bytes
-constexpr int kPoison = 0xff;            // in every float type a NaN
 
 bool poison_asked() {
   const char* value = std::getenv("WEFT_POISON");
   return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
 }
 
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// A new piece, once the old one is given back: both at once may be too much.
-Status replace(Memory& memory, int64_t bytes, const char* what) {
-  memory = Memory();
-  WEFT_TRY(memory, Memory::allocate(bytes, what));
-  return ok();
+Result<std::unique_ptr<ContextDevice>> create_device(LoadedPtr loaded,
+                                                     const ContextOptions& options) {
+  if (loaded->executable().device == "cpu") return CpuContext::create(std::move(loaded), options);
+#ifdef WEFT_HAS_VULKAN
+  return VulkanContext::create(std::move(loaded), options);
+#else
+  return error({}, "this build of Weft has no Vulkan: it cannot run on device '",
+               loaded->executable().device, "'")
+      .hint("install libvulkan-dev, libvulkan-volk-dev and glslang-tools, and build again");
+#endif
 }
 
 }  // namespace
@@ -42,42 +38,31 @@ Result<Context> Context::create(LoadedPtr loaded, ContextOptions options) {
     WEFT_TRY(int threads, thread_count(options.threads));
     options.pool = std::make_shared<Pool>(threads);
   }
-  WEFT_TRY(StorageValues storage, StorageValues::create(loaded, options.seed));
-  WEFT_TRY(PackedValues packed, PackedValues::create(loaded));
-  return Context(std::move(loaded), std::move(storage), std::move(packed), std::move(options.pool),
-                 options.poison || poison_asked());
-}
-
-Context::Context(LoadedPtr loaded, StorageValues storage, PackedValues packed,
-                 std::shared_ptr<Pool> pool, bool poison)
-    : loaded_(std::move(loaded)),
-      storage_(std::move(storage)),
-      packed_(std::move(packed)),
-      pool_(std::move(pool)),
-      poison_(poison),
-      thread_(static_cast<size_t>(pool_->threads())) {
-  for (Thread& thread : thread_) thread.env.math = &math_table();
+  options.poison = options.poison || poison_asked();
+  WEFT_TRY(std::unique_ptr<ContextDevice> device, create_device(std::move(loaded), options));
+  return Context(std::move(device));
 }
 
 ContextReport Context::report() const {
-  return {storage_.bytes(),
-          packed_.bytes() - storage_.bytes_away(),
-          arena_.bytes(),
+  return {device_->storage().bytes(),
+          device_->packed_bytes(),
+          device_->arena_bytes(),
           bindings_,
           runs_,
           0};
 }
 
 Result<BoundPtr> Context::bind(std::string_view graph, const DimBinding& dims) {
-  WEFT_TRY(uint32_t number, loaded_->find_graph(graph));
+  WEFT_TRY(uint32_t number, loaded().find_graph(graph));
   std::pair<uint32_t, DimBinding> key(number, dims);
   if (auto found = known_.find(key); found != known_.end()) {
     found->second.used = ++clock_;
     return found->second.bound;
   }
-  WEFT_TRY(BoundGraph made, bind_graph(loaded_, number, dims));
+  WEFT_TRY(BoundGraph made, bind_graph(device_->loaded_ptr(), number, dims, device_->limits()));
   auto bound = std::make_shared<const BoundGraph>(std::move(made));
-  WEFT_TRY_STATUS(prepare(*bound));
+  WEFT_TRY_STATUS(device_->prepare(bound));
+  ranges_.reserve(bound->inputs.size() + bound->outputs.size());
   remember(std::move(key), bound);
   return BoundPtr(std::move(bound));
 }
@@ -91,170 +76,29 @@ void Context::remember(std::pair<uint32_t, DimBinding> key, BoundPtr bound) {
   ++bindings_;
 }
 
-// Memory for the largest binding serves all others.
-Status Context::grow(const BoundGraph& bound) {
-  if (bound.arena_bytes > arena_.bytes()) {
-    WEFT_TRY_STATUS(replace(arena_, bound.arena_bytes, "arena"));
-  }
-  WEFT_TRY_STATUS(grow_scratch(bound.scratch_bytes, "graph @", bound.name()));
-  bases_.resize(std::max(bases_.size(), bound.buffers.size()));
-  addresses_.resize(std::max<size_t>(addresses_.size(), bound.most_buffers));
-  ranges_.reserve(bound.inputs.size() + bound.outputs.size());
-  return ok();
-}
-
-Status Context::grow_scratch(int64_t bytes, std::string_view what, std::string_view whose) {
-  if (bytes > kMaxScratchBytes) {
-    return error({}, what, whose, " asks for ", bytes,
-                 " bytes of scratch memory for a thread; the limit is ", kMaxScratchBytes);
-  }
-  auto threads = static_cast<int64_t>(thread_.size());
-  int64_t each = aligned(bytes);
-  // Panels of a product are walked in a thousand places at once: worth a huge page.
-  if (each >= kHugePage / 8) each = (each + kHugePage - 1) / kHugePage * kHugePage;
-  if (each * threads > scratch_.bytes()) {
-    WEFT_TRY_STATUS(replace(scratch_, each * threads, "scratch memory of the threads"));
-  }
-  each = scratch_.bytes() / threads / kBufferAlignment * kBufferAlignment;
-  for (int64_t i = 0; i < threads; ++i) {
-    thread_[static_cast<size_t>(i)].env.scratch = scratch_.data() + i * each;
-  }
-  return ok();
-}
-
 Status Context::run(const BoundPtr& bound, std::span<const ConstBytes> inputs,
                     std::span<const MutableBytes> outputs, std::span<int64_t> nanoseconds) {
-  if (bound == nullptr || bound->loaded != loaded_) {
+  if (bound == nullptr || bound->loaded.get() != &loaded()) {
     return error({}, "the binding is not one of this context's executable").hint("bind it here");
   }
   if (!nanoseconds.empty() && nanoseconds.size() != bound->steps.size()) {
     return error({}, nanoseconds.size(), " times for ", bound->steps.size(), " steps");
   }
   WEFT_TRY_STATUS(check_tensors(*bound, inputs, outputs));
-  WEFT_TRY_STATUS(prepare(*bound));
-  resolve(*bound, inputs, outputs);
-  if (poison_) poison_before(*bound);
+  WEFT_TRY_STATUS(device_->prepare(bound));
   ++runs_;
-  return run_steps(*bound, nanoseconds);
+  return device_->run(bound, inputs, outputs, nanoseconds);
 }
 
-void Context::resolve(const BoundGraph& bound, std::span<const ConstBytes> inputs,
-                      std::span<const MutableBytes> outputs) {
-  const GraphPlan& plan = loaded_->executable().graphs[bound.graph];
-  // Kernels only read inputs and constants.
-  auto address = [&](const BoundBuffer& buffer) -> void* {
-    switch (buffer.kind) {
-      case PlanBuffer::input: return const_cast<void*>(inputs[buffer.index].data);
-      case PlanBuffer::output: return outputs[buffer.index].data;
-      case PlanBuffer::storage: return storage_.data(buffer.index);
-      case PlanBuffer::packed: return packed_.data(buffer.index);
-      case PlanBuffer::constant:
-        return const_cast<std::byte*>(plan.buffers[buffer.index].data.data());
-      case PlanBuffer::arena: return arena_.data() + buffer.offset;
-    }
-    return nullptr;
-  };
-  for (size_t i = 0; i < bound.buffers.size(); ++i) {
-    bases_[i] = static_cast<std::byte*>(address(bound.buffers[i]));
+Status ContextDevice::prepare_storage(const BoundGraph& bound) {
+  for (uint32_t index : loaded_->facts(bound.graph).fixed_storage) {
+    if (!storage_.filled(index)) WEFT_TRY_STATUS(storage_.fill(index, *pool_));
   }
-}
-
-Status Context::run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds) {
-  for (size_t i = 0; i < bound.steps.size(); ++i) {
-    const BoundStep& step = bound.steps[i];
-    int64_t start = nanoseconds.empty() ? 0 : now();
-    WEFT_TRY_STATUS(run_step(bound, step));
-    if (!nanoseconds.empty()) nanoseconds[i] += now() - start;
-    bool last = i + 1 == bound.steps.size() || bound.steps[i + 1].number != step.number;
-    if (poison_ && last) poison_after(bound, step.number);
+  for (const BoundStorage& used : bound.storage) {
+    if (storage_.ready(used.index, used.shape)) continue;
+    WEFT_TRY_STATUS(storage_.prepare(used.index, used.shape, *pool_));
   }
   return ok();
-}
-
-Status Context::run_step(const BoundGraph& bound, const BoundStep& step) {
-  if (step.function == nullptr) {
-    copy(bound, step);
-    return ok();
-  }
-  launch(bound, step);
-  for (const Thread& thread : thread_) {
-    if (thread.failed.check != 0) return failure(bound.kernel(step), step.step->region);
-  }
-  return ok();
-}
-
-void Context::launch(const BoundGraph& bound, const BoundStep& step) {
-  uint32_t count = bound.kernel(step).buffers;
-  for (uint32_t i = 0; i < count; ++i) {
-    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
-    addresses_[i] = bases_[place.buffer] + place.offset;
-  }
-  run_kernel(step.function, addresses_.data(), bound.args.data() + step.first_arg, step.count);
-}
-
-void Context::run_kernel(KernelFn function, void* const* buffers, const int64_t* args,
-                         int64_t programs) {
-  ++launches_;
-  pool_->parallel(programs, [&](int64_t begin, int64_t end, int number) {
-    Thread& thread = thread_[static_cast<size_t>(number)];
-    if (begin > thread.failed_at) return;
-    thread.env.launch = launches_;
-    function(buffers, args, begin, end, &thread.env);
-    if (thread.env.failed.check == 0) return;
-    thread.failed = std::exchange(thread.env.failed, {});
-    thread.failed_at = begin;
-  });
-}
-
-// The code stops at the first failure of the programs that it is called for, and no thread leaves
-// out what lies before the first one it knows: the lowest of these is the first failure of all,
-// however many threads there are.
-Status Context::failure(const Kernel& kernel, const std::string& computes) {
-  const KernelFailure first = std::ranges::min_element(thread_, {}, &Thread::failed_at)->failed;
-  for (Thread& thread : thread_) {
-    thread.failed_at = kNever;
-    thread.failed = {};
-  }
-  auto check = static_cast<size_t>(first.check - 1);
-  WEFT_CHECK(check < kernel.checks.size(), "kernel " + kernel.name + " knows its checks");
-  std::string region = computes.empty() ? "" : " (" + computes + ")";
-  return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ", first.value,
-               " is not between 0 and ", first.limit - 1);
-}
-
-void Context::copy(const BoundGraph& bound, const BoundStep& step) {
-  auto address = [&](uint32_t i) {
-    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
-    return bases_[place.buffer] + place.offset;
-  };
-  const std::byte* from = address(0);
-  std::byte* to = address(1);
-  if (from == to) return;
-  pool_->parallel((step.count + kCopyPiece - 1) / kCopyPiece, [&](int64_t begin, int64_t end, int) {
-    int64_t first = begin * kCopyPiece;
-    std::memcpy(to + first, from + first,
-                static_cast<size_t>(std::min(end * kCopyPiece, step.count) - first));
-  });
-}
-
-void Context::poison_before(const BoundGraph& bound) {
-  if (arena_.bytes() > 0) std::memset(arena_.data(), kPoison, static_cast<size_t>(arena_.bytes()));
-  for (size_t i = 0; i < bound.buffers.size(); ++i) {
-    const BoundBuffer& buffer = bound.buffers[i];
-    if (buffer.kind != PlanBuffer::output || buffer.bytes == 0) continue;
-    std::memset(bases_[i], kPoison, static_cast<size_t>(buffer.bytes));
-  }
-}
-
-// What ends its life with this step is not to be read again.
-void Context::poison_after(const BoundGraph& bound, uint32_t step) {
-  const GraphPlan& plan = loaded_->executable().graphs[bound.graph];
-  for (size_t i = 0; i < bound.buffers.size(); ++i) {
-    const BoundBuffer& buffer = bound.buffers[i];
-    if (buffer.kind != PlanBuffer::arena || plan.buffers[i].last != step || buffer.bytes == 0)
-      continue;
-    std::memset(bases_[i], kPoison, static_cast<size_t>(buffer.bytes));
-  }
 }
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <span>
@@ -11,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/bind.h"
-#include "runtime/packed.h"
-#include "runtime/storage.h"
+#include "runtime/context_device.h"
 
 namespace weft {
+
+class VulkanDevice;
 
 struct ContextOptions {
   int threads = 0;      // 0 = all cores; results do not depend on it
@@ -24,21 +23,14 @@ struct ContextOptions {
                         // Also set by WEFT_POISON=1 in the environment.
   // Contexts that run by turns may share one (then `threads` is not looked at).
   std::shared_ptr<Pool> pool = nullptr;
-};
 
-// Memory of the caller, aligned to its elements.
-struct ConstBytes {
-  const void* data = nullptr;
-  size_t bytes = 0;
+  // "vulkan:1": which of several devices; without it, as the executable says.
+  std::string device = {};
+  // Where a driver's compiled kernels are kept between runs; nowhere without it.
+  std::string cache_folder = {};
+  // Contexts may share one that is open (then `device` is not looked at).
+  std::shared_ptr<VulkanDevice> vulkan = nullptr;
 };
-struct MutableBytes {
-  void* data = nullptr;
-  size_t bytes = 0;
-};
-
-// shared_ptr: a context keeps the bindings it used last, and forgets old ones that a caller may
-// still hold.
-using BoundPtr = std::shared_ptr<const BoundGraph>;
 
 struct ContextReport {
   int64_t storage_bytes = 0;
@@ -52,10 +44,11 @@ struct ContextReport {
 // Belongs to one thread at a time. Several contexts may share an executable.
 class Context {
  public:
+  // On the executable's device. Fails if it is not there, or lacks what the code needs.
   static Result<Context> create(LoadedPtr loaded, ContextOptions options = {});
 
-  const LoadedExecutable& loaded() const { return *loaded_; }
-  int threads() const { return pool_->threads(); }
+  const LoadedExecutable& loaded() const { return device_->loaded(); }
+  int threads() const { return device_->pool().threads(); }
   ContextReport report() const;
 
   // Sizes for a graph, and memory for them. A binding that is known costs microseconds. Fails on
@@ -70,26 +63,27 @@ class Context {
              std::span<const MutableBytes> outputs, std::span<int64_t> nanoseconds = {});
 
   // Parameters and state, by name with or without the @, as elements one after the other.
-  Status set_storage(std::string_view name, std::span<const std::byte> bytes);
-  Result<std::span<const std::byte>> storage(std::string_view name);
-  Result<std::vector<int64_t>> storage_shape(std::string_view name) const;
+  Status set_storage(std::string_view name, std::span<const std::byte> bytes) {
+    return device_->storage().set(name, bytes);
+  }
+  // Good until something runs or is set.
+  Result<std::span<const std::byte>> storage(std::string_view name) {
+    return device_->read_storage(name);
+  }
+  Result<std::vector<int64_t>> storage_shape(std::string_view name) const {
+    return device_->storage().shape(name);
+  }
   // For storage of symbolic shape: see StorageValues.
   Status resize_storage(std::string_view name, const std::vector<int64_t>& shape) {
-    return storage_.resize(name, shape);
+    return device_->storage().resize(name, shape);
   }
   Status copy_within_storage(std::string_view name, std::span<const StorageCopy> copies) {
-    return storage_.copy_within(name, copies, *pool_);
+    return device_->storage().copy_within(name, copies, device_->pool());
   }
   // All storage begins anew.
-  void reset_storage(uint64_t seed) { storage_.reset(seed); }
+  void reset_storage(uint64_t seed) { device_->storage().reset(seed); }
 
  private:
-  static constexpr int64_t kNever = INT64_MAX;
-  struct alignas(64) Thread {
-    KernelEnv env;
-    KernelFailure failed;        // the first of the launch that this thread knows
-    int64_t failed_at = kNever;  // the piece of the grid in which it was
-  };
   struct Range {
     uintptr_t begin = 0;
     uintptr_t end = 0;
@@ -100,44 +94,18 @@ class Context {
     uint64_t used = 0;
   };
 
-  Context(LoadedPtr loaded, StorageValues storage, PackedValues packed, std::shared_ptr<Pool> pool,
-          bool poison);
+  explicit Context(std::unique_ptr<ContextDevice> device) : device_(std::move(device)) {}
   void remember(std::pair<uint32_t, DimBinding> key, BoundPtr bound);
-  Status prepare(const BoundGraph& bound);
-  Status grow(const BoundGraph& bound);
-  Status grow_scratch(int64_t bytes, std::string_view what, std::string_view whose);
   Status check_tensors(const BoundGraph& bound, std::span<const ConstBytes> inputs,
                        std::span<const MutableBytes> outputs);
   Status check_overlap(const BoundGraph& bound);
-  void resolve(const BoundGraph& bound, std::span<const ConstBytes> inputs,
-               std::span<const MutableBytes> outputs);
-  Status run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds);
-  Status run_step(const BoundGraph& bound, const BoundStep& step);
-  void launch(const BoundGraph& bound, const BoundStep& step);
-  void run_kernel(KernelFn function, void* const* buffers, const int64_t* args, int64_t programs);
-  Status launch_copy(const CopyLaunch& copy, const std::byte* from, std::byte* to);
-  void copy(const BoundGraph& bound, const BoundStep& step);
-  Status failure(const Kernel& kernel, const std::string& computes);
-  void poison_before(const BoundGraph& bound);
-  void poison_after(const BoundGraph& bound, uint32_t step);
 
-  LoadedPtr loaded_;
-  StorageValues storage_;
-  PackedValues packed_;
-  std::shared_ptr<Pool> pool_;
-  bool poison_ = false;
+  std::unique_ptr<ContextDevice> device_;
   std::map<std::pair<uint32_t, DimBinding>, Known> known_;
   uint64_t clock_ = 0;  // counts uses of bindings
   int64_t bindings_ = 0;
   int64_t runs_ = 0;
-  int64_t launches_ = 0;
-  Memory arena_;
-  Memory scratch_;
-  std::vector<Thread> thread_;
-  // Kept between runs, so that none allocates.
-  std::vector<std::byte*> bases_;  // of the plan's buffers
-  std::vector<void*> addresses_;   // of a launch's buffers
-  std::vector<Range> ranges_;      // of the caller's tensors
+  std::vector<Range> ranges_;  // of the caller's tensors; kept, so that no run allocates
 };
 
 }  // namespace weft

@@ -11,15 +11,50 @@
 
 namespace weft {
 
+// How a kernel of a SIMT device sees one of its program's buffers. A buffer may be bound in several
+// ways; descriptor i of set 0 is binding i of the kernel.
+struct Binding {
+  enum class View : uint8_t {
+    storage,  // a storage buffer
+    texel,    // a uniform texel buffer, read only
+    image,    // a storage texel buffer
+  };
+  using enum View;
+  View view = storage;
+  uint32_t buffer = 0;       // of the program
+  DType dtype = DType::f32;  // of a component
+  uint8_t width = 1;         // texel, image: components of a texel, 1, 2 or 4
+  bool reads = false;
+  bool writes = false;
+};
+
 // A Tile program as machine code; has the number of its program in Plan::programs.
 struct Kernel {
   std::string name;
   uint64_t entry = 0;     // of its function, in bytes from the start of Executable::code
+  uint64_t bytes = 0;     // of its code; 0 on devices whose code is one block
   std::vector<Dim> args;  // evaluated at bind, handed to the function in this order
   Dim programs;           // size of the grid (serial axes not counted)
   Dim scratch_bytes;      // per thread
   uint32_t buffers = 0;
   std::vector<std::string> checks;  // what a failed check says: KernelFailure::check - 1 into it
+
+  // Of SIMT devices; `entry` and `bytes` are the words of a SPIR-V module with entry point "main".
+  // One workgroup runs one program; groups beyond what a device's first grid dimension holds stand
+  // in the second, so the kernel compares its number, y * (groups in x) + x, with `programs`.
+  // It is given u32 numbers: the programs, then for each buffer where it begins in what its
+  // descriptors show, in elements, then `args` (negative ones as two's complement); as push
+  // constants, or in a uniform buffer that follows the bindings. Descriptors show a whole plan
+  // buffer, rounded up to whole texels; the place of a launch in it is in the number. A member of a
+  // block begins where it lies: its descriptor starts up to 255 bytes before it, at a multiple of
+  // 256 bytes, and the number says so too.
+  // If there are checks, the last descriptor is a storage buffer of one u32, ~0 before the launch:
+  // the kernel leaves in it the least index into `checks` of one that failed.
+  uint32_t workgroup = 0;  // invocations
+  uint32_t subgroup = 0;   // invocations that the code relies on; 0: any number
+  bool numbers_in_buffer = false;
+  std::vector<Binding> bindings;
+  std::vector<std::string> needs;  // features of the device that the code uses: "float16"
 };
 
 struct TensorSlot {

@@ -130,8 +130,14 @@ void LoadedExecutable::find_storage(GraphFacts& facts, const GraphPlan& plan) co
 }
 
 Result<LoadedPtr> LoadedExecutable::load(Executable executable, Loc loc) {
+  if (executable.device == "vulkan") {
+    WEFT_TRY_STATUS(check_executable(executable, loc));
+    WEFT_TRY_STATUS(check_simt_kernels(executable, loc));
+    return LoadedPtr(new LoadedExecutable(std::move(executable)));
+  }
   if (executable.device != "cpu") {
-    return error(loc, "the executable is for device '", executable.device, "', this is 'cpu'")
+    return error(loc, "the executable is for device '", executable.device,
+                 "', this Weft runs 'cpu' and 'vulkan'")
         .hint("compile it with --device cpu");
   }
   std::vector<std::string> missing = missing_cpu_features(executable.target_features);
@@ -148,13 +154,17 @@ Result<LoadedPtr> LoadedExecutable::load(Executable executable, Loc loc) {
     }
   }
   std::shared_ptr<LoadedExecutable> loaded(new LoadedExecutable(std::move(executable)));
-  if (!loaded->executable_.kernels.empty()) {
-    WEFT_TRY(loaded->code_, LoadedCode::load(loaded->executable_.code));
-    for (const Kernel& kernel : loaded->executable_.kernels) {
-      loaded->functions_.push_back(loaded->code_->at(kernel.entry));
-    }
-  }
+  WEFT_TRY_STATUS(loaded->load_code());
   return LoadedPtr(std::move(loaded));
+}
+
+Status LoadedExecutable::load_code() {
+  if (executable_.kernels.empty()) return ok();
+  WEFT_TRY(code_, LoadedCode::load(executable_.code));
+  for (const Kernel& kernel : executable_.kernels) {
+    functions_.push_back(code_->at(kernel.entry));
+  }
+  return ok();
 }
 
 Result<LoadedPtr> LoadedExecutable::with_functions(Executable executable,

@@ -20,6 +20,8 @@ namespace weft {
 // Everything that numbers and names of an executable refer to is there and fits: kernels, buffers,
 // storage, lifetimes. What its code does is not known. `loc` is the file, if it came from one.
 Status check_executable(const Executable& executable, const Loc& loc);
+// Also, for a device that runs SPIR-V: each kernel's words and bindings are there and fit.
+Status check_simt_kernels(const Executable& executable, const Loc& loc);
 
 // What sizes do not change about a graph.
 struct GraphFacts {
@@ -33,14 +35,18 @@ struct GraphFacts {
 // Immutable.
 class LoadedExecutable {
  public:
-  // Fails on an executable for another device, or for a processor that can more than this one.
+  // Fails on an executable for an unknown device, or for a processor that can more than this one.
+  // What another device lacks shows when a context is created on it.
   static Result<std::shared_ptr<const LoadedExecutable>> load(Executable executable, Loc loc = {});
   // With functions, one per kernel, in the place of code.
   static Result<std::shared_ptr<const LoadedExecutable>> with_functions(
       Executable executable, std::vector<KernelFn> functions);
 
   const Executable& executable() const { return executable_; }
-  KernelFn function(uint32_t kernel) const { return functions_[kernel]; }
+  // Null on devices whose code the host does not call.
+  KernelFn function(uint32_t kernel) const {
+    return functions_.empty() ? nullptr : functions_[kernel];
+  }
 
   // The number of a graph, by its name with or without the @. Without a name: the only graph.
   Result<uint32_t> find_graph(std::string_view name) const;
@@ -55,6 +61,7 @@ class LoadedExecutable {
 
  private:
   explicit LoadedExecutable(Executable executable);
+  Status load_code();
   // Fills in what a graph uses of storage.
   void find_storage(GraphFacts& facts, const GraphPlan& plan) const;
 

@@ -29,8 +29,10 @@ bool alive_together(const Lifetime& a, const Lifetime& b) {
 // are alive at the same time.
 class Placer {
  public:
-  explicit Placer(std::span<const Lifetime> lifetimes)
-      : lifetimes_(lifetimes), layout_{std::vector<int64_t>(lifetimes.size(), 0), 0} {
+  Placer(std::span<const Lifetime> lifetimes, int64_t alignment)
+      : lifetimes_(lifetimes),
+        alignment_(alignment),
+        layout_{std::vector<int64_t>(lifetimes.size(), 0), 0} {
     placed_.reserve(lifetimes.size());
   }
 
@@ -49,7 +51,7 @@ class Placer {
 
   void place(uint32_t index) {
     const Lifetime& lifetime = lifetimes_[index];
-    int64_t size = aligned(lifetime.bytes);
+    int64_t size = aligned(lifetime.bytes, alignment_);
     if (size == 0) return;
     int64_t offset = 0;
     for (const Placed& other : placed_) {  // sorted by begin
@@ -65,6 +67,7 @@ class Placer {
   }
 
   std::span<const Lifetime> lifetimes_;
+  int64_t alignment_;
   ArenaLayout layout_;
   std::vector<Placed> placed_;
 };
@@ -101,11 +104,11 @@ std::vector<Ranked> ordered(std::span<const Lifetime> lifetimes, Rank rank) {
   return order;
 }
 
-Status check_sum(std::span<const Lifetime> lifetimes) {
+Status check_sum(std::span<const Lifetime> lifetimes, int64_t alignment) {
   int64_t sum = 0;
   for (const Lifetime& lifetime : lifetimes) {
     if (__builtin_add_overflow(sum, lifetime.bytes, &sum) ||
-        __builtin_add_overflow(sum, kBufferAlignment, &sum)) {
+        __builtin_add_overflow(sum, alignment, &sum)) {
       return error({}, "the buffers of the arena have more bytes than can be counted");
     }
   }
@@ -137,8 +140,8 @@ std::byte* map_huge(int64_t bytes) {
 
 }  // namespace
 
-int64_t aligned(int64_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+int64_t aligned(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
 }
 
 Result<Memory> Memory::allocate(int64_t bytes, const std::string& what) {
@@ -178,12 +181,12 @@ void Memory::give_back(std::byte* data, int64_t bytes) {
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
-int64_t least_bytes(std::span<const Lifetime> lifetimes) {
+int64_t least_bytes(std::span<const Lifetime> lifetimes, int64_t alignment) {
   std::vector<std::pair<uint64_t, int64_t>> changes;  // by step; what dies makes room first
   changes.reserve(2 * lifetimes.size());
   for (const Lifetime& lifetime : lifetimes) {
-    changes.emplace_back(lifetime.first, aligned(lifetime.bytes));
-    changes.emplace_back(uint64_t{lifetime.last} + 1, -aligned(lifetime.bytes));
+    changes.emplace_back(lifetime.first, aligned(lifetime.bytes, alignment));
+    changes.emplace_back(uint64_t{lifetime.last} + 1, -aligned(lifetime.bytes, alignment));
   }
   std::ranges::sort(changes);
   int64_t alive = 0;
@@ -195,13 +198,13 @@ int64_t least_bytes(std::span<const Lifetime> lifetimes) {
   return most;
 }
 
-Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes) {
-  WEFT_TRY_STATUS(check_sum(lifetimes));
-  int64_t least = least_bytes(lifetimes);
+Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes, int64_t alignment) {
+  WEFT_TRY_STATUS(check_sum(lifetimes, alignment));
+  int64_t least = least_bytes(lifetimes, alignment);
   ArenaLayout best;
   bool found = false;
   for (Rank rank : kOrders) {
-    ArenaLayout layout = Placer(lifetimes).run(ordered(lifetimes, rank));
+    ArenaLayout layout = Placer(lifetimes, alignment).run(ordered(lifetimes, rank));
     if (!found || layout.bytes < best.bytes) best = std::move(layout);
     found = true;
     if (best.bytes == least || lifetimes.size() > kFewBuffers) break;

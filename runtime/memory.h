@@ -15,8 +15,8 @@ namespace weft {
 inline constexpr int64_t kBufferAlignment = 64;  // a cache line, and the widest vector
 inline constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// `bytes` rounded up to kBufferAlignment. Needs bytes >= 0 and room in 64 bits.
-int64_t aligned(int64_t bytes);
+// `bytes` rounded up to a multiple of `alignment`. Needs bytes >= 0 and room in 64 bits.
+int64_t aligned(int64_t bytes, int64_t alignment = kBufferAlignment);
 
 // Zero-filled memory from the system, aligned to pages; from kHugePage bytes on in huge pages,
 // where it gives them.
@@ -49,15 +49,16 @@ struct Lifetime {
 };
 
 struct ArenaLayout {
-  std::vector<int64_t> offsets;  // one per lifetime, multiples of kBufferAlignment
+  std::vector<int64_t> offsets;  // one per lifetime, multiples of the alignment
   int64_t bytes = 0;             // the peak
 };
 
 // Buffers that are alive at the same step do not overlap. The same for the same lifetimes. Fails if
 // the sum of sizes exceeds 64 bits.
-Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes);
+Result<ArenaLayout> lay_out(std::span<const Lifetime> lifetimes,
+                            int64_t alignment = kBufferAlignment);
 
 // The bytes alive at the busiest step, each buffer rounded up: no layout takes less.
-int64_t least_bytes(std::span<const Lifetime> lifetimes);
+int64_t least_bytes(std::span<const Lifetime> lifetimes, int64_t alignment = kBufferAlignment);
 
 }  // namespace weft

@@ -20,8 +20,10 @@ int64_t byte_count(DType dtype, const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-Result<StorageValues> StorageValues::create(LoadedPtr loaded, uint64_t seed) {
+Result<StorageValues> StorageValues::create(LoadedPtr loaded, uint64_t seed,
+                                            std::unique_ptr<StorageMemory> memory) {
   StorageValues values;
+  values.memory_ = std::move(memory);
   values.loaded_ = std::move(loaded);
   values.seed_ = seed;
   const std::vector<Storage>& storage = values.loaded_->executable().storage;
@@ -42,30 +44,28 @@ Result<StorageValues> StorageValues::create(LoadedPtr loaded, uint64_t seed) {
 // All of known size in one piece of memory: blocks first, without gaps inside.
 Status StorageValues::lay_out_known() {
   const Executable& executable = loaded_->executable();
-  std::vector<int64_t> offsets(values_.size(), -1);
+  const int64_t alignment = memory_->alignment();
+  std::vector<bool> placed(values_.size(), false);
   int64_t end = 0;
   bool fits = true;
   auto append = [&](uint32_t index) {
-    offsets[index] = end;
+    values_[index].place = {0, end};
+    placed[index] = true;
     fits &= !__builtin_add_overflow(end, values_[index].bytes, &end);
-    fits &= end <= INT64_MAX - kBufferAlignment;
+    fits &= end <= INT64_MAX - alignment;
   };
   for (const StorageBlock& block : executable.blocks) {
     for (const std::string& member : block.members) append(loaded_->storage_of(member));
-    if (fits) end = aligned(end);
+    if (fits) end = aligned(end, alignment);
   }
   for (uint32_t i = 0; i < values_.size() && fits; ++i) {
-    if (!values_[i].sized || offsets[i] >= 0) continue;
+    if (!values_[i].sized || placed[i]) continue;
     append(i);
-    if (fits) end = aligned(end);
+    if (fits) end = aligned(end, alignment);
   }
   if (!fits) return error({}, "parameters and state have more bytes than can be counted");
-  WEFT_TRY(Memory memory, Memory::allocate(end, "parameters and state"));
-  for (uint32_t i = 0; i < values_.size(); ++i) {
-    if (offsets[i] >= 0) values_[i].data = memory.data() + offsets[i];
-  }
+  WEFT_TRY([[maybe_unused]] size_t first, memory_->add(end, "parameters and state"));
   bytes_ = end;
-  memory_.push_back(std::move(memory));
   return ok();
 }
 
@@ -74,63 +74,72 @@ Status StorageValues::prepare(uint32_t index, const std::vector<int64_t>& shape,
   const Storage& storage = loaded_->executable().storage[index];
   if (!value.sized) {
     int64_t bytes = byte_count(storage.type.dtype, shape);
-    WEFT_TRY(Memory memory, Memory::allocate(bytes, "@" + storage.name));
-    value = {.shape = shape,
-             .data = memory.data(),
-             .bytes = bytes,
-             .sized = true,
-             .memory = memory_.size()};
+    WEFT_TRY(size_t piece, memory_->add(bytes, "@" + storage.name));
+    value = {.shape = shape, .place = {piece, 0}, .bytes = bytes, .sized = true};
     bytes_ += bytes;
-    memory_.push_back(std::move(memory));
   } else if (value.shape != shape) {
     return error({}, "@", storage.name, " has the shape ", str(value.shape),
                  " since it was first bound, now ", str(shape), " is asked for")
         .hint("keep its sizes, or create another context");
   }
-  if (!value.filled) fill(index, pool);
-  return ok();
+  return value.filled ? ok() : fill(index, pool);
 }
 
-void StorageValues::fill(uint32_t index, Pool& pool) {
+Status StorageValues::fill(uint32_t index, Pool& pool) {
   const Storage& storage = loaded_->executable().storage[index];
   Value& value = values_[index];
   value.filled = true;
   value.version = ++versions_;
   if (storage.init.kind == Init::zeros) {
-    if (!value.zero) std::memset(value.data, 0, static_cast<size_t>(value.bytes));
-    return;
+    return value.zero ? ok() : memory_->zero(value.place, value.bytes);
   }
   value.zero = false;
-  int64_t elements = element_count(value.shape);
-  int64_t width = byte_size(storage.type.dtype);
-  pool.parallel((elements + kFillPiece - 1) / kFillPiece, [&](int64_t begin, int64_t end, int) {
-    for (int64_t first = begin * kFillPiece; first < std::min(end * kFillPiece, elements);
-         first += kFillPiece) {
-      int64_t count = std::min(kFillPiece, elements - first);
-      std::string bytes;
-      append_bytes(initial_elements(storage, value.shape, seed_, first, count), storage.type.dtype,
-                   bytes);
-      std::memcpy(value.data + first * width, bytes.data(), bytes.size());
-    }
-  });
+  return fill_elements(index, pool);
+}
+
+// In pieces that the host computes in place, or aside where it does not see the value.
+Status StorageValues::fill_elements(uint32_t index, Pool& pool) {
+  const Storage& storage = loaded_->executable().storage[index];
+  const Value& value = values_[index];
+  const int64_t elements = element_count(value.shape);
+  const int64_t width = byte_size(storage.type.dtype);
+  std::byte* const seen = memory_->host(value.place);
+  std::vector<std::byte> aside;
+  const int64_t part = seen == nullptr ? 64 * kFillPiece : std::max<int64_t>(elements, 1);
+  for (int64_t start = 0; start < elements; start += part) {
+    const int64_t stop = std::min(start + part, elements);
+    if (seen == nullptr) aside.resize(static_cast<size_t>((stop - start) * width));
+    std::byte* const to = seen == nullptr ? aside.data() : seen + start * width;
+    pool.parallel((stop - start + kFillPiece - 1) / kFillPiece,
+                  [&](int64_t begin, int64_t end, int) {
+                    for (int64_t first = start + begin * kFillPiece;
+                         first < std::min(start + end * kFillPiece, stop); first += kFillPiece) {
+                      std::string bytes;
+                      append_bytes(initial_elements(storage, value.shape, seed_, first,
+                                                    std::min(kFillPiece, stop - first)),
+                                   storage.type.dtype, bytes);
+                      std::memcpy(to + (first - start) * width, bytes.data(), bytes.size());
+                    }
+                  });
+    if (seen != nullptr) continue;
+    WEFT_TRY_STATUS(memory_->write({value.place.piece, value.place.offset + start * width}, aside));
+  }
+  return ok();
 }
 
 // A larger piece for a value, of which the first bytes stay.
 Status StorageValues::replace_memory(uint32_t index, int64_t bytes, int64_t kept) {
   Value& value = values_[index];
-  const Storage& storage = loaded_->executable().storage[index];
-  const bool first = !value.sized;
-  WEFT_TRY(Memory memory, Memory::allocate(bytes, "@" + storage.name));
-  if (kept > 0) std::memcpy(memory.data(), value.data, static_cast<size_t>(kept));
-  bytes_ += bytes - (first ? 0 : memory_[value.memory].bytes());
-  value.data = memory.data();
-  value.zero = true;
-  if (first) {
-    value.memory = memory_.size();
-    memory_.push_back(std::move(memory));
+  const std::string what = "@" + loaded_->executable().storage[index].name;
+  if (!value.sized) {
+    WEFT_TRY(value.place.piece, memory_->add(bytes, what));
+    bytes_ += bytes;
   } else {
-    memory_[value.memory] = std::move(memory);
+    const int64_t before = memory_->bytes(value.place.piece);
+    WEFT_TRY_STATUS(memory_->replace(value.place.piece, bytes, kept, what));
+    bytes_ += bytes - before;
   }
+  value.zero = true;
   value.sized = true;
   return ok();
 }
@@ -152,7 +161,7 @@ Status StorageValues::resize(std::string_view name, const std::vector<int64_t>& 
                          std::equal(shape.begin() + 1, shape.end(), value.shape.begin() + 1);
   const int64_t bytes = byte_count(type.dtype, shape);
   const int64_t kept = rows_only ? std::min(bytes, value.bytes) : 0;
-  if (!value.sized || bytes > memory_[value.memory].bytes()) {
+  if (!value.sized || bytes > memory_->bytes(value.place.piece)) {
     WEFT_TRY_STATUS(replace_memory(*found, bytes, kept));
   } else {
     value.zero = false;
@@ -166,7 +175,7 @@ Status StorageValues::resize(std::string_view name, const std::vector<int64_t>& 
 Status StorageValues::copy_within(std::string_view name, std::span<const StorageCopy> copies,
                                   Pool& pool) {
   WEFT_TRY(uint32_t index, find(name));
-  if (!values_[index].filled) fill(index, pool);
+  if (!values_[index].filled) WEFT_TRY_STATUS(fill(index, pool));
   Value& value = values_[index];
   for (const StorageCopy& copy : copies) {
     const int64_t least = std::min(copy.from, copy.to);
@@ -176,8 +185,8 @@ Status StorageValues::copy_within(std::string_view name, std::span<const Storage
       return error({}, "a copy of ", copy.bytes, " bytes from ", copy.from, " to ", copy.to,
                    " is not within @", name, " of ", value.bytes, " bytes, or overlaps itself");
     }
-    std::memcpy(value.data + copy.to, value.data + copy.from, static_cast<size_t>(copy.bytes));
   }
+  WEFT_TRY_STATUS(memory_->copy(value.place, copies));
   value.version = ++versions_;
   return ok();
 }
@@ -206,7 +215,7 @@ Status StorageValues::set(std::string_view name, std::span<const std::byte> byte
     return error({}, "@", name, " is ", loaded_->executable().storage[index].type, " of ",
                  value.bytes, " bytes, got ", bytes.size());
   }
-  if (!bytes.empty()) std::memcpy(value.data, bytes.data(), bytes.size());
+  WEFT_TRY_STATUS(memory_->write(value.place, bytes));
   value.filled = true;
   value.away = false;
   value.version = ++versions_;
@@ -216,7 +225,7 @@ Status StorageValues::set(std::string_view name, std::span<const std::byte> byte
 void StorageValues::give_back(uint32_t index) {
   Value& value = values_[index];
   value.away = true;
-  Memory::give_back(value.data, value.bytes);
+  memory_->give_back(value.place, value.bytes);
 }
 
 void StorageValues::come_back(uint32_t index) { values_[index].away = false; }
@@ -229,9 +238,9 @@ int64_t StorageValues::bytes_away() const {
 
 Result<std::span<const std::byte>> StorageValues::get(std::string_view name, Pool& pool) {
   WEFT_TRY(uint32_t index, find(name));
-  if (!values_[index].filled) fill(index, pool);
+  if (!values_[index].filled) WEFT_TRY_STATUS(fill(index, pool));
   WEFT_CHECK(!values_[index].away, "storage is brought back before it is read");
-  return std::span<const std::byte>(values_[index].data, static_cast<size_t>(values_[index].bytes));
+  return memory_->read(values_[index].place, values_[index].bytes);
 }
 
 Result<std::vector<int64_t>> StorageValues::shape(std::string_view name) const {

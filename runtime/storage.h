@@ -3,35 +3,33 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/loaded.h"
-#include "runtime/memory.h"
 #include "runtime/pool.h"
+#include "runtime/storage_memory.h"
 
 namespace weft {
-
-// Bytes of a value that are copied to another place of it.
-struct StorageCopy {
-  int64_t from = 0;
-  int64_t to = 0;
-  int64_t bytes = 0;
-};
 
 // A value begins as its Init says, with the oracle's numbers, when it is first used; until then it
 // may be set, and its initial value is never computed. Values of a block lie one after the other.
 class StorageValues {
  public:
-  static Result<StorageValues> create(LoadedPtr loaded, uint64_t seed);
+  static Result<StorageValues> create(LoadedPtr loaded, uint64_t seed,
+                                      std::unique_ptr<StorageMemory> memory);
 
   int64_t bytes() const { return bytes_; }  // of all that have memory
 
-  std::byte* data(uint32_t index) const { return values_[index].data; }
+  StoragePlace place(uint32_t index) const { return values_[index].place; }
+  // Where the host sees a value, if it does.
+  std::byte* data(uint32_t index) const { return memory_->host(values_[index].place); }
   bool filled(uint32_t index) const { return values_[index].filled; }
   // Its initial value; for storage of known size that has no value.
-  void fill(uint32_t index, Pool& pool);
+  Status fill(uint32_t index, Pool& pool);
   // Whether it has a value, of this shape.
   bool ready(uint32_t index, const std::vector<int64_t>& shape) const {
     return values_[index].filled && values_[index].shape == shape;
@@ -55,7 +53,8 @@ class StorageValues {
   Status copy_within(std::string_view name, std::span<const StorageCopy> copies, Pool& pool);
 
   Status set(std::string_view name, std::span<const std::byte> bytes);
-  // The memory itself, which must not be away; it changes as graphs run and as values are set.
+  // The memory itself, which must not be away, or what was read of it: it changes as graphs run and
+  // as values are set.
   Result<std::span<const std::byte>> get(std::string_view name, Pool& pool);
   Result<uint32_t> find(std::string_view name) const;  // of known size
   Result<std::vector<int64_t>> shape(std::string_view name) const;
@@ -65,17 +64,17 @@ class StorageValues {
  private:
   struct Value {
     std::vector<int64_t> shape;
-    std::byte* data = nullptr;  // may be null if there are no bytes
+    StoragePlace place;
     int64_t bytes = 0;
-    bool sized = false;   // shape, data and bytes are known
+    bool sized = false;   // shape, place and bytes are known
     bool filled = false;  // has its value
     bool zero = true;     // the memory is as the system gave it
     bool away = false;    // the value is not in the memory
     uint64_t version = 0;
-    size_t memory = 0;  // its number, if the shape is symbolic
   };
 
   Status lay_out_known();
+  Status fill_elements(uint32_t index, Pool& pool);
   Status replace_memory(uint32_t index, int64_t bytes, int64_t kept);
 
   LoadedPtr loaded_;
@@ -83,7 +82,7 @@ class StorageValues {
   uint64_t versions_ = 0;  // given so far
   int64_t bytes_ = 0;
   std::vector<Value> values_;
-  std::vector<Memory> memory_;  // the first holds all of known size
+  std::unique_ptr<StorageMemory> memory_;  // its first piece holds all of known size
 };
 
 }  // namespace weft

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backends/cpu/vector_builder.h"
-#include "backends/cpu/vector_math_coefficients.h"
+#include "backends/math_coefficients.h"
 
 namespace weft::cpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "backends/cpu/vector_builder.h"
 #include "backends/cpu/vector_math.h"
-#include "backends/cpu/vector_math_coefficients.h"
+#include "backends/math_coefficients.h"
 
 namespace weft::cpu {
 namespace {

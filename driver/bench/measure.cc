@@ -81,6 +81,7 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   WEFT_TRY(TensorMap inputs, sample_inputs(model.module, graph, dims, request.seed));
   for (const auto& [name, tensor] : model.fixed) inputs[name] = tensor;
   CompileRequest compile_request;
+  compile_request.device = request.device;
   compile_request.target_cpu = request.target_cpu;
   compile_request.choose_knobs = request.choose_knobs;
   compile_request.pipeline.pass.fuse_attention = model.fuse_attention;
@@ -91,6 +92,8 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   ContextOptions options;
   options.threads = request.threads;
   options.seed = request.seed;
+  options.device = request.device;
+  options.cache_folder = request.cache_folder;
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
   result.threads = executor.context().threads();
   WEFT_TRY(PreparedRun prepared, executor.prepare(graph.name(), inputs, dims));

@@ -17,6 +17,8 @@ struct BenchRequest {
   double budget_seconds = 12;  // of measuring; at least three measurements are made
   uint64_t seed = 1;
   KnobChooser choose_knobs = {};
+  std::string device = "cpu";
+  std::string cache_folder = {};  // for what a driver compiles
 };
 
 struct BenchResult {

@@ -101,14 +101,17 @@ class CpuDevice : public TrainDevice {
 
 Result<std::unique_ptr<TrainDevice>> open_cpu(const Module& module, const DeviceOptions& options) {
   CompileRequest request;
+  request.device = options.device;
   request.target_cpu = options.target_cpu;
   request.cache_folder = user_cache_folder();
-  request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
+  if (options.device == "cpu") request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
   WEFT_TRY(CompiledExecutable compiled, compile_executable(module, request));
   WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(std::move(compiled.executable)));
   ContextOptions context;
   context.threads = options.threads;
   context.seed = options.seed;
+  context.device = options.device;
+  context.cache_folder = request.cache_folder;
   WEFT_TRY(Context made, Context::create(loaded, context));
   return std::unique_ptr<TrainDevice>(
       std::make_unique<CpuDevice>(std::move(loaded), std::move(made)));

@@ -32,6 +32,7 @@ Result<std::unique_ptr<TrainDevice>> open_device(const Module& module,
   if (options.device == "cpu") {
     return has_code_generator() ? open_cpu(module, options) : open_oracle(module, options);
   }
+  if (is_vulkan(options.device)) return open_cpu(module, options);
   return error({}, "weft train does not know device '", options.device, "' yet")
       .hint("--device cpu");
 }

@@ -16,6 +16,7 @@ std::string_view architecture();
 // The names of kinds, in the order of their enums.
 inline constexpr std::string_view kBufferKinds[] = {"input",  "output",   "storage",
                                                     "packed", "constant", "arena"};
+inline constexpr std::string_view kViews[] = {"storage", "texel", "image"};
 inline constexpr std::string_view kStepKinds[] = {"launch", "copy", "repeat"};
 
 std::string write_payload(const Executable& executable);

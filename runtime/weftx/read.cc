@@ -89,12 +89,12 @@ class Reader {
 
   Status read_target(const ExecutableData& data) {
     WEFT_TRY(std::string made_for, text(data.architecture()));
-    if (made_for != architecture()) {
+    WEFT_TRY(made_.device, text(data.device()));
+    if (made_.device == "cpu" && made_for != architecture()) {
       return error(parts_.loc(), "the executable is for ", made_for, ", this machine is ",
                    architecture())
           .hint("compile the model on this machine");
     }
-    WEFT_TRY(made_.device, text(data.device()));
     WEFT_TRY(made_.target_cpu, text(data.target_cpu()));
     WEFT_TRY(made_.target_features, texts(data.target_features()));
     WEFT_TRY(made_.module_name, text(data.module_name()));
@@ -194,7 +194,27 @@ class Reader {
     WEFT_TRY(kernel.scratch_bytes, dim(data.scratch_bytes()));
     kernel.buffers = data.buffers();
     WEFT_TRY(kernel.checks, texts(data.checks()));
+    kernel.bytes = data.bytes();
+    kernel.workgroup = data.workgroup();
+    kernel.subgroup = data.subgroup();
+    kernel.numbers_in_buffer = data.numbers_in_buffer();
+    for (const BindingData* item : list(data.bindings())) {
+      WEFT_TRY(Binding binding, binding_of(*item));
+      kernel.bindings.push_back(binding);
+    }
+    WEFT_TRY(kernel.needs, texts(data.needs()));
     return kernel;
+  }
+
+  Result<Binding> binding_of(const BindingData& data) {
+    Binding binding;
+    WEFT_TRY(binding.view, kind<Binding::View>(data.view(), kViews));
+    WEFT_TRY(binding.dtype, dtype(data.dtype()));
+    binding.buffer = data.buffer();
+    binding.width = data.width();
+    binding.reads = data.reads();
+    binding.writes = data.writes();
+    return binding;
   }
 
   Result<PackedStorage> packed_of(const PackedData& data) {

@@ -118,9 +118,18 @@ class Writer {
   Offset<KernelData> kernel_data(const Kernel& kernel) {
     auto args = dims(kernel.args);
     auto checks = texts(kernel.checks);
+    auto needs = texts(kernel.needs);
+    std::vector<BindingData> seen;
+    for (const Binding& binding : kernel.bindings) {
+      seen.emplace_back(text(std::string(kViews[static_cast<size_t>(binding.view)])),
+                        binding.buffer, text(std::string(name(binding.dtype))), binding.width,
+                        binding.reads, binding.writes);
+    }
+    auto bindings = out_.CreateVectorOfStructs(seen);
     uint32_t numbers[] = {text(kernel.name), dim(kernel.programs), dim(kernel.scratch_bytes)};
     return CreateKernelData(out_, numbers[0], kernel.entry, args, numbers[1], numbers[2],
-                            kernel.buffers, checks);
+                            kernel.buffers, checks, kernel.bytes, kernel.workgroup, kernel.subgroup,
+                            kernel.numbers_in_buffer, bindings, needs);
   }
 
   Offset<BlockData> block_data(const StorageBlock& block) {

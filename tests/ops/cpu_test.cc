@@ -5,7 +5,7 @@
 #include "driver/compile.h"
 #include "driver/execute.h"
 #include "ir/text/text.h"
-#include "tests/ops/case_file.h"
+#include "tests/support/case_file.h"
 #include "tests/support/on_cpu.h"
 #include "tests/support/same.h"
 #include "tests/support/suite.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/graph/module.h"
-#include "tests/ops/case_file.h"
+#include "tests/support/case_file.h"
 
 namespace weft {
 

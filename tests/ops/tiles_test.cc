@@ -4,7 +4,7 @@
 
 #include "ir/text/text.h"
 #include "passes/pass.h"
-#include "tests/ops/case_file.h"
+#include "tests/support/case_file.h"
 #include "tests/support/run_tiles.h"
 #include "tests/support/same.h"
 

@@ -11,6 +11,7 @@
 #include "driver/bench/roofline.h"
 #include "driver/bench/train_overhead.h"
 #include "driver/cache_folder.h"
+#include "driver/devices.h"
 #include "driver/tuning.h"
 #include "runtime/cpu/facts.h"
 #include "tools/cli.h"
@@ -70,14 +71,16 @@ Status roofline(const Options& options, const Common& common) {
 }
 
 BenchRequest request_of(const Options& options, const Common& common) {
-  return {common.target_cpu, common.threads,
-          options.repeat,    options.budget,
-          common.seed,       tuned_knobs(user_cache_folder(), common.target_cpu, common.threads)};
+  const std::string folder = user_cache_folder();
+  return {common.target_cpu, common.threads, options.repeat,
+          options.budget,    common.seed,    tuned_knobs(folder, common.target_cpu, common.threads),
+          common.device,     folder};
 }
 
 Status measure_case(const BenchCase& entry, const Options& options, const Common& common) {
   WEFT_TRY(BenchResult result, measure(entry, request_of(options, common)));
   nlohmann::json line = result_json(result.name, result.threads, result.milliseconds);
+  line["device"] = common.device;
   double seconds = result.median_ms() / 1e3;
   line["gflops"] = result.flops / seconds / 1e9;
   if (result.bytes > 0) line["gb_per_s"] = result.bytes / seconds / 1e9;
@@ -188,11 +191,21 @@ std::vector<BenchCase> chosen_cases(const Options& options) {
   return chosen;
 }
 
-Status run(const Options& options, const Common& common) {
-  if (common.device != "cpu") {
-    return error({}, "this build does not measure device '", common.device, "'")
+// Limits of the machine, start-up and decoding are of the CPU.
+Status check_can_measure(const Options& options, const Common& common) {
+  const bool host =
+      options.wanted == "roofline" || options.wanted == "startup" || options.wanted == kDecodeCase;
+  if (!is_vulkan(common.device) || host) {
+    return error({}, "this build does not measure ", options.wanted, " on device '", common.device,
+                 "'")
         .hint("--device cpu");
   }
+  WEFT_TRY(std::string notice, choose_device(common.device));
+  return ok();
+}
+
+Status run(const Options& options, const Common& common) {
+  if (common.device != "cpu") WEFT_TRY_STATUS(check_can_measure(options, common));
   if (options.wanted == "roofline") return roofline(options, common);
   if (options.wanted == "startup") return startup(options, common);
   if (options.wanted == kTrainOverheadGroup) return train_overhead(options, common);

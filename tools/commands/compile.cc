@@ -42,10 +42,10 @@ Status dump_kernels(const std::string& folder, const Compiled& compiled) {
       WEFT_TRY_STATUS(write_file(folder + "/" + program.name + ".tile", tile::print(program)));
     }
   }
-  for (const cpu::KernelText& text : compiled.texts) {
-    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".tile", text.tile));
-    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".ll", text.llvm));
-    WEFT_TRY_STATUS(write_file(folder + "/" + text.name + ".s", text.assembly));
+  for (const KernelDump& text : compiled.texts) {
+    for (const auto& [ending, content] : text.files) {
+      WEFT_TRY_STATUS(write_file(folder + "/" + text.name + "." + ending, content));
+    }
   }
   return ok();
 }

@@ -120,12 +120,13 @@ Status profile_model(const ProfileOptions& profiling, const Options& options,
 }
 
 Status run(const Options& options, const Common& common) {
-  if (common.device != "cpu" || !has_code_generator()) {
+  if (!is_vulkan(common.device) && (common.device != "cpu" || !has_code_generator())) {
     WEFT_TRY_STATUS(check_device_exists(common));
     return error({}, "device '", common.device, "' has no kernels to time")
         .hint("try --device cpu in a build with LLVM");
   }
   ProfileOptions profiling;
+  profiling.request.device = common.device;
   profiling.request.target_cpu = common.target_cpu;
   profiling.request.cache_folder = user_cache_folder();
   profiling.request.choose_knobs =

@@ -131,6 +131,7 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   Module module = job.module;
   WEFT_TRY_STATUS(keep_graph(module, job.graph->name()));
   CompileRequest request;
+  request.device = common.device;
   request.target_cpu = common.target_cpu;
   request.bounds_checks = options.bounds_checks;
   request.cache_folder = user_cache_folder();
@@ -144,11 +145,13 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
 
 Result<Outcome> run_on_cpu(const Job& job, const Options& options, const Common& common) {
   Outcome outcome;
-  outcome.device = "cpu";
+  outcome.device = common.device;
   WEFT_TRY(LoadedPtr loaded, compile_job(job, options, common, outcome));
   ContextOptions context;
   context.threads = common.threads;
   context.seed = common.seed;
+  context.device = common.device;
+  context.cache_folder = user_cache_folder();
   WEFT_TRY(Executor executor, Executor::create(std::move(loaded), context));
   outcome.threads = executor.context().threads();
   if (!options.weights.empty() || !job.module.weights.empty()) {
@@ -212,9 +215,16 @@ Status run(const Options& options, const Common& common) {
     WEFT_TRY_STATUS(add_random_inputs(job.module, *job.graph, job.given, common.seed, job.inputs));
   }
   WEFT_TRY(job.dims, bind_dims(job.module, *job.graph, job.inputs, {}, job.given));
-  bool compiled = job.loaded != nullptr || (common.device == "cpu" && has_code_generator());
-  if (job.loaded != nullptr && common.device != "cpu") {
-    return error({}, options.model, " is compiled for device cpu, not '", common.device, "'");
+  const bool vulkan = is_vulkan(common.device);
+  bool compiled =
+      job.loaded != nullptr || vulkan || (common.device == "cpu" && has_code_generator());
+  if (job.loaded != nullptr) {
+    const std::string& made_for = job.loaded->executable().device;
+    if (made_for != (vulkan ? "vulkan" : common.device)) {
+      return error({}, options.model, " is compiled for device ", made_for, ", not '",
+                   common.device, "'")
+          .hint("--device " + made_for);
+    }
   }
   if (!compiled) {
     WEFT_TRY(std::string notice, choose_device(common.device));

@@ -64,8 +64,10 @@ Status run(const Options& options, const Common& common) {
   WEFT_TRY(VerifyReport result, verify_passes(module, verify));
   progress.clear();
   std::optional<DeviceVerifyReport> device;
-  if (result.ok() && common.device == "cpu" && has_code_generator()) {
+  const bool on_cpu = common.device == "cpu" && has_code_generator();
+  if (result.ok() && (on_cpu || is_vulkan(common.device))) {
     CompileRequest request;
+    request.device = common.device;
     request.target_cpu = common.target_cpu;
     request.bounds_checks = true;
     request.cache_folder = user_cache_folder();

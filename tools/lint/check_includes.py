@@ -10,7 +10,8 @@ CPU_DOORS = ["runtime/cpu/kernel_abi.h", "runtime/cpu/facts.h", "runtime/cpu/fea
 ROOMS = {  # room: what it may include besides itself
     "ir": [],
     "passes": ["ir"],
-    "backends": ["ir", "passes", "runtime/executable.h", "runtime/executable_file.h"] + CPU_DOORS,
+    "backends": ["ir", "passes", "runtime/executable.h", "runtime/executable_file.h",
+                 "runtime/vulkan/device_facts.h"] + CPU_DOORS,
     "runtime": ["ir"],
     "frontend": ["ir"],
     "models": ["frontend"],
@@ -32,6 +33,8 @@ THIRD_PARTY = {  # header: the folders that may include it; a new one needs a de
     "zlib.h": ["driver/data"],
     "sentencepiece_processor.h": ["driver/data"],
     "sentencepiece_trainer.h": ["driver/data"],
+    "volk.h": ["runtime/vulkan"],
+    "spv": ["runtime/vulkan", "tests/vulkan"],  # made of .comp files
     "test_paths.h": ["tests"],
     "gtest": ["tests"],
     "gmock": ["tests"],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the polynomials of the CPU backend's vector functions and prints them as a C++ header.
 
-    python3 tools/math/minimax.py | clang-format-14 > backends/cpu/vector_math_coefficients.h
+    python3 tools/math/minimax.py | clang-format-14 > backends/math_coefficients.h
 
 Needs mpmath (Debian: python3-mpmath). Each fit is a weighted Remez exchange on a fine grid. The
 coefficients are rounded to their type; where that helps, the lowest first, and those after them are
@@ -148,9 +148,9 @@ def quotient(function, leading, power):
 
 def main():
     ln2, wide = mp.log(2), mp.mpf("1.001")
-    print("// Constants of vector_math.cc: printed by tools/math/minimax.py, not to be edited.")
+    print("// Constants of elementary functions: printed by tools/math/minimax.py, not to be edited.")
     print("// SPDX-License-Identifier: Apache-2.0")
-    print("#pragma once\n\n#include <cstdint>\n\nnamespace weft::cpu {\n")
+    print("#pragma once\n\n#include <cstdint>\n\nnamespace weft {\n")
 
     table("kExpTail", "(exp(r) - 1 - r) / r^2 for |r| <= ln 2, against exp(r)",
           fit(quotient(mp.exp, lambda x: 1 + x, 2), -ln2 * wide, ln2 * wide, list(range(7)),
@@ -193,7 +193,7 @@ def main():
     print("inline constexpr uint32_t kTwoOverPi[] = {")
     for word in two_over_pi_words(8):
         print(f"    0x{word:08x},")
-    print("};\n\n}  // namespace weft::cpu")
+    print("};\n\n}  // namespace weft")
 
 
 if __name__ == "__main__":

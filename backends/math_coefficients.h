@@ -1,10 +1,10 @@
-// Constants of vector_math.cc: printed by tools/math/minimax.py, not to be edited.
+// Constants of elementary functions: printed by tools/math/minimax.py, not to be edited.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 
-namespace weft::cpu {
+namespace weft {
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln 2, against exp(r); relative error 1.2e-9.
 inline constexpr float kExpTail[] = {
@@ -89,4 +89,4 @@ inline constexpr uint32_t kTwoOverPi[] = {
     0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
 };
 
-}  // namespace weft::cpu
+}  // namespace weft

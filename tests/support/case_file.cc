@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/ops/case_file.h"
+#include "tests/support/case_file.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,66 @@
+// Which invocation of a workgroup holds which element of a tile.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/support/result.h"
+#include "ir/tile/program.h"
+
+namespace weft::simt {
+
+// What kernels for a device may rely on, and how large its tiles are by default.
+struct Profile {
+  int64_t subgroup = 8;       // invocations that run in step
+  int64_t waves = 4;          // subgroups of a workgroup
+  int64_t most_waves = 16;    // where a tile's size is given
+  bool shuffles = true;       // else invocations exchange numbers through workgroup memory
+  bool texel_loads = true;    // through texel buffers; else through storage buffers
+  bool image_stores = true;   // likewise
+  bool int64 = true;          // has 64-bit integers
+  bool storage8 = true;       // can store single bytes
+  bool storage16 = true;      // and pairs of them
+  int64_t product_rows = 8;   // of a product, in the registers of an invocation
+  int64_t product_packs = 2;  // columns likewise, in fours
+  int64_t flash_rows = 4;     // queries of attention, per invocation
+  int64_t flash_rows_backward = 2;
+  int64_t row_packs = 16;     // of a row, in the registers of an invocation, in fours
+  int64_t map_packs = 4;      // elements of elementwise work, in fours
+  int64_t most_numbers = 32;  // push constants, in words
+};
+
+// The digits of a coordinate within its tile, lowest first: element of a pack, lane, wave,
+// register, step. A tile that has more coordinates than `span` is walked in steps.
+struct AxisLayout {
+  int64_t pack = 1;  // 1 or 4
+  int64_t lanes = 1;
+  int64_t waves = 1;
+  int64_t registers = 1;
+  int64_t lane_stride = 1;  // of its digit in the number of a lane, likewise below
+  int64_t wave_stride = 1;
+  bool stepped = false;
+  int64_t span() const { return pack * lanes * waves * registers; }
+};
+
+struct Layout {
+  std::vector<AxisLayout> axes;  // one per axis of the program
+  int64_t lanes = 1;             // of a workgroup's waves
+  int64_t waves = 1;
+  int64_t invocations() const { return lanes * waves; }
+};
+
+// The axis along which four neighbours of a reference lie one after the other and begin at a
+// multiple of four elements; kNone if there is none. `aligned`: the buffer begins at such a one.
+tile::AxisId packed_axis(const tile::Program& program, const tile::Ref& ref, bool aligned);
+
+// Chooses the layout, and with it the free knobs of the program. `aligned`: one per buffer. Fails
+// on a program whose tiles do not fit in registers, saying which.
+Result<Layout> choose_layout(tile::Program& program, const Profile& profile,
+                             const std::vector<bool>& aligned);
+
+// "m = [wave 4, reg 8]", one line per axis, for a kernel's text.
+std::vector<std::string> describe(const tile::Program& program, const Layout& layout);
+
+}  // namespace weft::simt

@@ -1,0 +1,40 @@
+// Tile programs as code of one invocation: registers, subgroups, workgroup memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/simt/layout.h"
+#include "ir/support/result.h"
+#include "ir/tile/program.h"
+#include "runtime/executable.h"
+
+namespace weft::simt {
+
+// A kernel before it is wrapped in the words of a language.
+struct Lowered {
+  std::string body;               // statements of the main function
+  std::vector<Binding> bindings;  // as `body` calls them, see binding_name
+  std::vector<Dim> args;          // numbers a0, a1, .. of the kernel
+  Dim programs;
+  std::vector<std::string> checks;
+  Layout layout;
+  bool uses_shuffle = false;
+  bool uses_exchange =
+      false;  // the array `exchange`, of a word per invocation, in workgroup memory
+  bool uses_int64 = false;
+};
+
+// "x_texel4": what the code calls a binding of a buffer.
+std::string binding_name(const tile::Program& program, const Binding& binding);
+// "float", "vec4": what numbers of a type are in registers.
+std::string type_name_of(DType dtype, bool four);
+// A name of the program as an identifier.
+std::string identifier(const std::string& name);
+
+// `program` has the knobs that choose_layout chose. `aligned` as there.
+Result<Lowered> lower(const tile::Program& program, const Layout& layout, const Profile& profile,
+                      const std::vector<bool>& aligned);
+
+}  // namespace weft::simt

@@ -1,0 +1,312 @@
+// Reductions and products: in registers first, then across steps, lanes and waves.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "backends/simt/lowering.h"
+#include "ir/support/check.h"
+
+namespace weft::simt {
+namespace {
+
+Point merged(Point at, const Point& other, const std::vector<AxisId>& axes) {
+  for (AxisId axis : axes) at[axis] = other[axis];
+  return at;
+}
+
+}  // namespace
+
+std::string Lowering::neutral(Reduce reduction, DType dtype) const {
+  Value value;
+  value.dtype = dtype;
+  switch (reduction) {
+    case Reduce::add:
+    case Reduce::logical_or: break;
+    case Reduce::mul:
+    case Reduce::logical_and: value.number = 1, value.integer = 1; break;
+    case Reduce::argmax:
+    case Reduce::max:
+      value.number = -std::numeric_limits<double>::infinity();
+      if (!is_float(dtype)) value.integer = lowest_integer(dtype);
+      break;
+    case Reduce::min:
+      value.number = std::numeric_limits<double>::infinity();
+      if (!is_float(dtype)) value.integer = highest_integer(dtype);
+      break;
+  }
+  return constant(value, kNone);
+}
+
+std::string Lowering::combine(Reduce reduction, const std::string& a, const std::string& b,
+                              DType dtype) {
+  const bool real = is_float(dtype);
+  switch (reduction) {
+    case Reduce::add: return a + " + " + b;
+    case Reduce::mul: return a + " * " + b;
+    case Reduce::max: return (real ? "weft_max(" : "max(") + a + ", " + b + ")";
+    case Reduce::min: return (real ? "weft_min(" : "min(") + a + ", " + b + ")";
+    case Reduce::logical_and: return a + " && " + b;
+    case Reduce::logical_or: return a + " || " + b;
+    case Reduce::argmax: break;
+  }
+  WEFT_CHECK(false, "a reduction of single numbers");
+}
+
+// Runs the body for each step of the axes that have them, with what does not vary before it.
+void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<ValueId>& roots,
+                        const std::function<void()>& body) {
+  std::set<AxisId> stepped;
+  for (AxisId axis : axes) {
+    if (layout_.axes[axis].stepped && !open_.contains(axis)) stepped.insert(axis);
+  }
+  hoist(roots, stepped);
+  const AxisId before = innermost_;
+  if (!stepped.empty()) {
+    innermost_ = *stepped.rbegin();
+    hoist_addresses(roots, innermost_);
+  }
+  for (AxisId axis : stepped) {
+    const int64_t span = layout_.axes[axis].span();
+    const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
+    const std::string last = tile ? std::to_string(*tile) : dim(p_.axes[axis].dim);
+    const std::string step = fresh("at_" + p_.axes[axis].name + "_step");
+    open("for (int " + step + " = 0; " + step + " < " + last + "; " + step +
+         " += " + std::to_string(span) + ")");
+    axes_[axis].step = step;
+    open_.insert(axis);
+  }
+  body();
+  for (AxisId axis : stepped) {
+    open_.erase(axis);
+    axes_[axis].step.clear();
+    close();
+  }
+  innermost_ = before;
+}
+
+// Every lane that differs only in its digits of `axes` ends with what all of them have together.
+void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::string>& variables,
+                      const std::vector<std::string>& types,
+                      const std::function<void(const std::vector<std::string>&)>& take) {
+  for (AxisId axis : axes) {
+    const AxisLayout& layout = layout_.axes[axis];
+    std::vector<std::string> others(variables.size());
+    for (int64_t distance = layout.lanes / 2; profile_.shuffles && distance >= 1; distance /= 2) {
+      out_.uses_shuffle = true;
+      const std::string mask = std::to_string(distance * layout.lane_stride) + "u";
+      for (size_t i = 0; i < variables.size(); ++i) {
+        others[i] = fresh("other");
+        const bool logical = types[i] == "bool";
+        line(types[i] + " " + others[i] + " = " + (logical ? "bool(" : "") + "subgroupShuffleXor(" +
+             (logical ? "uint(" + variables[i] + ")" : variables[i]) + ", " + mask + ")" +
+             (logical ? ")" : "") + ";");
+      }
+      take(others);
+    }
+    // Through workgroup memory: all put theirs there, and read the others' in order.
+    struct Digit {
+      int64_t size, stride;
+    };
+    std::vector<Digit> digits;
+    if (!profile_.shuffles && layout.lanes > 1)
+      digits.push_back({layout.lanes, layout.lane_stride});
+    if (layout.waves > 1) digits.push_back({layout.waves, layout.wave_stride * layout_.lanes});
+    for (const Digit& digit : digits) {
+      out_.uses_exchange = true;
+      const std::string size = std::to_string(digit.size);
+      const std::string stride = std::to_string(digit.stride);
+      std::vector<std::vector<std::string>> parts(static_cast<size_t>(digit.size));
+      const std::string first =
+          integer("place - (place / " + stride + ") % " + size + " * " + stride);
+      for (size_t i = 0; i < variables.size(); ++i) {
+        line("barrier();");
+        line("exchange[place] = weft_bits(" + variables[i] + ");");
+        line("barrier();");
+        for (int64_t other = 0; other < digit.size; ++other) {
+          const std::string name = fresh("other");
+          line(types[i] + " " + name + " = weft_" + types[i] + "(exchange[" + first + " + " +
+               std::to_string(other * digit.stride) + "]);");
+          parts[static_cast<size_t>(other)].push_back(name);
+        }
+      }
+      for (size_t i = 0; i < variables.size(); ++i) line(variables[i] + " = " + parts[0][i] + ";");
+      for (int64_t other = 1; other < digit.size; ++other) take(parts[static_cast<size_t>(other)]);
+    }
+  }
+}
+
+void Lowering::reduce(ValueId id) {
+  const Value& value = p_.values[id];
+  const ValueId operand = value.operands[0];
+  const DType dtype = value.dtype;
+  const AxisId pack = pack_of(id);
+  // Fours of the operand along an axis that goes are added as fours, and together in the end.
+  AxisId wide = pack_of(operand);
+  const bool sums_fours = wide != kNone && std::ranges::count(value.axes_reduced, wide) > 0;
+  const AxisId lanes = sums_fours ? wide : pack;
+  const bool four = sums_fours || (pack != kNone);
+  const AxisId result_pack = sums_fours ? kNone : pack;
+  const std::vector<Point> at = points(value.axes, result_pack);
+  const std::string type = type_name(dtype, four);
+  std::vector<std::string> sums;
+  for (size_t i = 0; i < at.size(); ++i) {
+    sums.push_back(fresh("sum"));
+    const std::string start = neutral(value.reduction, dtype);
+    line(type + " " + sums.back() + " = " + (four ? type + "(" + start + ")" : start) + ";");
+  }
+  in_steps(value.axes_reduced, {operand}, [&] {
+    for (const Point& inner : points(value.axes_reduced, sums_fours ? wide : kNone)) {
+      std::string exists_here;
+      for (AxisId axis : value.axes_reduced) {
+        const std::string one = exists(axis, inner);
+        if (!one.empty()) exists_here += (exists_here.empty() ? "" : " && ") + one;
+      }
+      for (size_t i = 0; i < at.size(); ++i) {
+        const Point here = merged(at[i], inner, value.axes_reduced);
+        std::string x = four ? vector(operand, here, lanes) : scalar(operand, here);
+        const std::string next = combine(value.reduction, sums[i], x, dtype);
+        if (exists_here.empty()) {
+          line(sums[i] + " = " + next + ";");
+        } else {
+          line("if (" + exists_here + ") " + sums[i] + " = " + next + ";");
+        }
+      }
+    }
+  });
+  for (size_t i = 0; i < at.size(); ++i) {
+    std::string name = sums[i];
+    if (sums_fours) {
+      name = fresh("sum");
+      const std::string low = combine(value.reduction, sums[i] + ".x", sums[i] + ".y", dtype);
+      const std::string high = combine(value.reduction, sums[i] + ".z", sums[i] + ".w", dtype);
+      line(type_name(dtype, false) + " " + name + " = " +
+           combine(value.reduction, "(" + low + ")", "(" + high + ")", dtype) + ";");
+    }
+    const std::string own_type = type_name(dtype, four && !sums_fours);
+    across(value.axes_reduced, {name}, {own_type}, [&](const std::vector<std::string>& other) {
+      line(name + " = " + combine(value.reduction, name, other[0], dtype) + ";");
+    });
+    sums[i] = name;
+    if (!sums_fours || pack == kNone) know(key_of(id, at[i], result_pack), name);
+  }
+  if (!sums_fours || pack == kNone) return;
+  // The result is wanted in fours along another axis.
+  for (const Point& first : points(value.axes, pack)) {
+    std::string parts;
+    for (int64_t i = 0; i < 4; ++i) {
+      Point part = first;
+      part[pack] += i;
+      const auto found = std::ranges::find(at, part) - at.begin();
+      parts += (i == 0 ? "" : ", ") + sums[static_cast<size_t>(found)];
+    }
+    const std::string name = fresh("sum");
+    line("vec4 " + name + " = vec4(" + parts + ");");
+    know(key_of(id, first, pack), name);
+  }
+}
+
+// A NaN is the largest, of equals the first wins; -1 is nothing found yet.
+void Lowering::argmax(ValueId id) {
+  const Value& value = p_.values[id];
+  const ValueId operand = value.operands[0];
+  const DType dtype = p_.values[operand].dtype;
+  const AxisId along = value.axes_reduced[0];
+  const std::vector<Point> at = points(value.axes);
+  std::vector<std::string> best, place;
+  for (size_t i = 0; i < at.size(); ++i) {
+    best.push_back(fresh("best"));
+    place.push_back(fresh("found"));
+    line(type_name(dtype, false) + " " + best[i] + " = " + neutral(Reduce::max, dtype) + ";");
+    line("int " + place[i] + " = -1;");
+  }
+  auto offer = [&](size_t i, const std::string& x, const std::string& where) {
+    line("if (weft_better(" + x + ", " + where + ", " + best[i] + ", " + place[i] + ")) { " +
+         best[i] + " = " + x + "; " + place[i] + " = " + where + "; }");
+  };
+  in_steps(value.axes_reduced, {operand}, [&] {
+    for (const Point& inner : points(value.axes_reduced)) {
+      const std::string here_exists = exists(along, inner);
+      const std::string where = coordinate(along, inner);
+      for (size_t i = 0; i < at.size(); ++i) {
+        const std::string x = scalar(operand, merged(at[i], inner, value.axes_reduced));
+        const std::string name = integer(where);
+        const std::string taken =
+            here_exists.empty() ? name : integer("(" + here_exists + ") ? " + name + " : -1");
+        offer(i, x, taken);
+      }
+    }
+  });
+  for (size_t i = 0; i < at.size(); ++i) {
+    across(value.axes_reduced, {best[i], place[i]}, {type_name(dtype, false), "int"},
+           [&](const std::vector<std::string>& other) { offer(i, other[0], other[1]); });
+    know(key_of(id, at[i], kNone), place[i]);
+  }
+}
+
+void Lowering::dot(ValueId id) {
+  const Value& value = p_.values[id];
+  const AxisId pack = pack_of(id);
+  const std::vector<Point> at = points(value.axes, pack);
+  const bool has_start = value.operands.size() > 2;
+  const AxisId along = value.axes_reduced[0];
+  const AxisLayout& layout = layout_.axes[along];
+  const bool shared = layout.lanes > 1 || layout.waves > 1;
+  std::vector<std::string> sums;
+  const std::string type = type_name(value.dtype, pack != kNone);
+  for (const Point& point : at) {
+    std::string start = type + "(0)";
+    if (has_start && !shared) {
+      start =
+          pack != kNone ? vector(value.operands[2], point, pack) : scalar(value.operands[2], point);
+    }
+    sums.push_back(fresh("product"));
+    line(type + " " + sums.back() + " = " + start + ";");
+  }
+  in_steps(value.axes_reduced, {value.operands[0], value.operands[1]},
+           [&] { dot_step(value, sums, pack, at); });
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (shared) {
+      across(value.axes_reduced, {sums[i]}, {type}, [&](const std::vector<std::string>& other) {
+        line(sums[i] + " = " + sums[i] + " + " + other[0] + ";");
+      });
+    }
+    if (shared && has_start) {
+      const std::string start =
+          pack != kNone ? vector(value.operands[2], at[i], pack) : scalar(value.operands[2], at[i]);
+      line(sums[i] + " = " + start + " + " + sums[i] + ";");
+    }
+    know(key_of(id, at[i], pack), sums[i]);
+  }
+}
+
+// The products of one step. Where coordinates may be missing both sides are left out: what stands
+// in for them may be infinite.
+void Lowering::dot_step(const Value& value, const std::vector<std::string>& sums, AxisId packed,
+                        const std::vector<Point>& at) {
+  const ValueId a = value.operands[0];
+  const ValueId b = value.operands[1];
+  const AxisId along = value.axes_reduced[0];
+  const bool fours = packed == kNone && pack_of(a) == along && pack_of(b) == along;
+  for (const Point& inner : points({along}, fours ? along : kNone)) {
+    std::vector<std::string> products;  // computed outside of the branch: others may need parts
+    for (const Point& outer : at) {
+      const Point point = merged(outer, inner, value.axes_reduced);
+      if (fours) {
+        products.push_back("dot(" + vector(a, point, along) + ", " + vector(b, point, along) + ")");
+        continue;
+      }
+      // A number of one side times four of the other needs no pack of its own.
+      auto side = [&](ValueId id) {
+        const bool has = packed != kNone && std::ranges::count(p_.values[id].axes, packed) > 0;
+        return has ? vector(id, point, packed) : scalar(id, point);
+      };
+      products.push_back(side(a) + " * " + side(b));
+    }
+    const std::string here = exists(along, inner);
+    if (!here.empty()) open("if (" + here + ")");
+    for (size_t i = 0; i < at.size(); ++i) line(sums[i] + " += " + products[i] + ";");
+    if (!here.empty()) close();
+  }
+}
+
+}  // namespace weft::simt

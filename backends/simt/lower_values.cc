@@ -1,0 +1,307 @@
+// Values: computed where they are first needed, in fours where memory has them in fours.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "backends/simt/lowering.h"
+#include "ir/support/check.h"
+
+namespace weft::simt {
+namespace {
+
+std::string bits_of(float value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "uintBitsToFloat(0x%08xu)", std::bit_cast<uint32_t>(value));
+  return text;
+}
+
+std::string real_text(double number) {
+  const auto value = static_cast<float>(number);
+  if (!std::isfinite(value)) return bits_of(value);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
+  std::string result = text;
+  if (result.find_first_of(".e") == std::string::npos) result += ".0";
+  return result[0] == '-' ? "(" + result + ")" : result;
+}
+
+bool is_name(const std::string& text) {
+  return std::ranges::all_of(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+}
+
+constexpr const char* kParts[] = {".x", ".y", ".z", ".w"};
+
+// Small integers wrap after every operation.
+std::string wrapped(const std::string& text, DType dtype) {
+  if (dtype == DType::i8) return "weft_wrap_i8(" + text + ")";
+  if (dtype == DType::u8) return "((" + text + ") & 255u)";
+  return text;
+}
+
+}  // namespace
+
+std::string Lowering::splat(const std::string& number, DType dtype) const {
+  return type_name(dtype, true) + "(" + number + ")";
+}
+
+std::string Lowering::constant(const Value& value, AxisId axis) const {
+  std::string text;
+  if (is_float(value.dtype)) {
+    text = real_text(value.number);
+  } else if (value.dtype == DType::boolean) {
+    text = value.integer != 0 ? "true" : "false";
+  } else if (value.dtype == DType::i64) {
+    text = "int64_t(" + std::to_string(value.integer) + "l)";
+  } else if (is_signed_integer(value.dtype)) {
+    text = value.integer == INT32_MIN ? "int(0x80000000u)" : std::to_string(value.integer);
+    if (value.integer < 0 && text[0] == '-') text = "(" + text + ")";
+  } else {
+    text = std::to_string(value.integer) + "u";
+  }
+  return axis == kNone ? text : splat(text, value.dtype);
+}
+
+AxisId Lowering::pack_of(ValueId id) {
+  auto found = packs_.find(id);
+  if (found != packs_.end()) return found->second;
+  const AxisId axis = find_pack(id);
+  packs_[id] = axis;
+  return axis;
+}
+
+AxisId Lowering::find_pack(ValueId id) {
+  const Value& value = p_.values[id];
+  const bool words = byte_size(value.dtype) == 4 || is_float(value.dtype);
+  if (!words) return kNone;
+  switch (value.kind) {
+    case Value::load: {
+      if (value.where != kNone || byte_size(value.dtype) != 4) return kNone;
+      const AxisId axis = packed_axis(p_, value.ref, aligned_[value.ref.buffer]);
+      if (axis == kNone || layout_.axes[axis].pack != 4) return kNone;
+      return !written(value.ref.buffer) || packs_whole(value.ref.buffer) ? axis : kNone;
+    }
+    case Value::map: {
+      if (!is_float(value.dtype)) return kNone;
+      for (ValueId operand : value.operands) {
+        if (const AxisId axis = pack_of(operand); axis != kNone) return axis;
+      }
+      return kNone;
+    }
+    case Value::dot:
+    case Value::reduce:
+    case Value::carried:
+    case Value::result: {
+      if (!is_float(value.dtype)) return kNone;
+      AxisId best = kNone;
+      for (AxisId axis : value.axes) {
+        if (layout_.axes[axis].pack != 4) continue;
+        if (best == kNone || layout_.axes[axis].lanes > layout_.axes[best].lanes) best = axis;
+      }
+      return best;
+    }
+    default: return kNone;
+  }
+}
+
+std::string Lowering::scalar(ValueId id, const Point& at) {
+  const Value& value = p_.values[id];
+  if (value.kind == Value::constant) return constant(value, kNone);
+  const AxisId pack = pack_of(id);
+  if (pack != kNone) {
+    const std::string four = vector(id, at, pack);
+    return (is_name(four) ? four : "(" + four + ")") + kParts[at[pack] % 4];
+  }
+  return element(id, at, kNone);
+}
+
+std::string Lowering::vector(ValueId id, const Point& at, AxisId axis) {
+  const Value& value = p_.values[id];
+  if (value.kind == Value::constant) return constant(value, axis);
+  if (std::ranges::count(value.axes, axis) == 0) return splat(scalar(id, at), value.dtype);
+  if (pack_of(id) == axis) return element(id, at, axis);
+  const std::string key = key_of(id, at, axis);
+  if (const std::string* text = known(key)) return *text;
+  std::string parts;
+  Point part = at;
+  const int64_t first = at[axis] / 4 * 4;
+  for (int64_t i = 0; i < 4; ++i) {
+    part[axis] = first + i;
+    parts += (i == 0 ? "" : ", ") + scalar(id, part);
+  }
+  return declare(type_name(value.dtype, true), "v", key,
+                 type_name(value.dtype, true) + "(" + parts + ")");
+}
+
+std::string Lowering::element(ValueId id, const Point& at, AxisId axis) {
+  const Value& value = p_.values[id];
+  const std::string key = key_of(id, at, axis);
+  if (const std::string* text = known(key)) return *text;
+  if (value.kind == Value::reduce || value.kind == Value::dot) {
+    evaluate(id);
+    const std::string* text = known(key);
+    if (text == nullptr) {
+      fail("a value is used where its tile is not walked");
+      return "0";
+    }
+    return *text;
+  }
+  if (value.kind == Value::carried || value.kind == Value::result) {
+    fail("a carried value is used outside of its loop");
+    return "0";
+  }
+  const std::string expression = compute(id, at, axis);
+  const std::string hint = value.name.empty() ? "v" : identifier(value.name);
+  return declare(type_name(value.dtype, axis != kNone), "v_" + hint, key, expression);
+}
+
+std::string Lowering::compute(ValueId id, const Point& at, AxisId axis) {
+  const Value& value = p_.values[id];
+  switch (value.kind) {
+    case Value::load: return load(value, at, axis);
+    case Value::map: return compute_map(value, at, axis);
+    case Value::coord: {
+      std::string number = index(value.index, at, false);
+      if (value.limit)
+        number = checked(number, *value.limit, "an index is not below " + value.limit->str());
+      if (value.dtype == DType::i32) return "(" + number + ")";
+      return type_name(value.dtype, false) + "(" + number + ")";
+    }
+    case Value::random: return random(value, at);
+    default: WEFT_CHECK(false, "a value that is computed on demand");
+  }
+}
+
+std::string Lowering::random(const Value& value, const Point& at) {
+  // The largest number of an element is given to the kernel so that a launch beyond 31 bits fails.
+  if (auto range = tile::range_of(p_, value.index)) dim(range->high);
+  return "weft_random(" + scalar(value.operands[0], at) + ", " + scalar(value.operands[1], at) +
+         ", uint(" + dim(value.stream) + "), uint(" + index(value.index, at, false) + "))";
+}
+
+namespace {
+
+// Of floats; packs have them too.
+const char* function_of(Op op) {
+  switch (op) {
+    case Op::abs: return "abs";
+    case Op::floor: return "floor";
+    case Op::round: return "roundEven";
+    case Op::sqrt: return "sqrt";
+    case Op::exp: return "weft_exp";
+    case Op::log: return "weft_log";
+    case Op::tanh: return "weft_tanh";
+    case Op::erf: return "weft_erf";
+    case Op::sin: return "weft_sin";
+    case Op::cos: return "weft_cos";
+    case Op::pow: return "weft_pow";
+    case Op::minimum: return "weft_min";
+    case Op::maximum: return "weft_max";
+    case Op::mod: return "weft_mod";
+    default: return nullptr;
+  }
+}
+
+std::string cast_to(const std::string& x, DType from, DType to, bool four) {
+  const std::string type = type_name(to, four);
+  if (to == DType::boolean)
+    return "(" + x + " != " + (is_float(from) ? "0.0)" : type_name(from, false) + "(0))");
+  if (is_float(to)) {
+    const std::string wide = is_float(from) ? x : type + "(" + x + ")";
+    if (to == DType::f16 && from != DType::f16) return "weft_round_f16(" + wide + ")";
+    if (to == DType::bf16 && from != DType::bf16) return "weft_round_bf16(" + wide + ")";
+    return wide;
+  }
+  if (is_float(from)) return "weft_to_" + std::string(name(to)) + "(" + x + ")";
+  return wrapped(type + "(" + x + ")", to);
+}
+
+}  // namespace
+
+std::string Lowering::compute_map(const Value& value, const Point& at, AxisId axis) {
+  std::vector<std::string> x;
+  for (ValueId operand : value.operands) {
+    x.push_back(axis == kNone ? scalar(operand, at) : vector(operand, at, axis));
+  }
+  const DType from = p_.values[value.operands[0]].dtype;
+  const bool real = is_float(from);
+  auto infix = [&](const char* sign) {
+    return wrapped(x[0] + " " + sign + " " + x[1], value.dtype);
+  };
+  switch (value.op) {
+    case Op::add: return infix("+");
+    case Op::sub: return infix("-");
+    case Op::mul: return infix("*");
+    case Op::div: return infix("/");
+    case Op::neg: return wrapped("-" + x[0], value.dtype);
+    case Op::rsqrt:
+      return (axis == kNone ? "1.0" : "vec4(1.0)") + std::string(" / sqrt(") + x[0] + ")";
+    case Op::eq: return x[0] + " == " + x[1];
+    case Op::ne: return x[0] + " != " + x[1];
+    case Op::lt: return x[0] + " < " + x[1];
+    case Op::le: return x[0] + " <= " + x[1];
+    case Op::logical_and: return x[0] + " && " + x[1];
+    case Op::logical_or: return x[0] + " || " + x[1];
+    case Op::logical_not: return "!" + x[0];
+    case Op::select:
+      if (axis != kNone) return "mix(" + x[2] + ", " + x[1] + ", " + x[0] + ")";
+      return x[0] + " ? " + x[1] + " : " + x[2];
+    case Op::cast: return cast_to(x[0], from, value.dtype, axis != kNone);
+    case Op::floordiv:
+    case Op::mod:
+      if (!real) {
+        return wrapped(
+            (value.op == Op::mod ? "weft_mod(" : "weft_floordiv(") + x[0] + ", " + x[1] + ")",
+            value.dtype);
+      }
+      break;
+    case Op::minimum:
+    case Op::maximum:
+      if (!real) return (value.op == Op::minimum ? "min(" : "max(") + x[0] + ", " + x[1] + ")";
+      break;
+    case Op::abs: return wrapped("abs(" + x[0] + ")", value.dtype);
+    default: break;
+  }
+  const char* function = function_of(value.op);
+  if (function == nullptr) {
+    fail("no spelling for the op " + std::string(info(value.op).name));
+    return "0";
+  }
+  std::string text = std::string(function) + "(" + x[0];
+  if (x.size() > 1) text += ", " + x[1];
+  return text + ")";
+}
+
+void Lowering::evaluate(ValueId id) {
+  const Value& value = p_.values[id];
+  if (value.kind == Value::constant || value.kind == Value::carried || value.kind == Value::result)
+    return;
+  const AxisId pack = pack_of(id);
+  const std::vector<Point> all = points(value.axes, pack);
+  if (value.kind == Value::reduce || value.kind == Value::dot) {
+    if (known(key_of(id, all[0], pack)) != nullptr) return;
+    if (value.kind == Value::dot) return dot(id);
+    return value.reduction == Reduce::argmax ? argmax(id) : reduce(id);
+  }
+  for (const Point& at : all) element(id, at, pack);
+}
+
+bool Lowering::varies(ValueId id, const std::set<AxisId>& axes) {
+  return std::ranges::any_of(p_.values[id].axes, [&](AxisId axis) {
+    return axes.contains(axis) || (layout_.axes[axis].stepped && !open_.contains(axis));
+  });
+}
+
+void Lowering::hoist(const std::vector<ValueId>& roots, const std::set<AxisId>& axes) {
+  std::set<ValueId> seen;
+  std::function<void(ValueId)> visit = [&](ValueId id) {
+    if (id == kNone || !seen.insert(id).second) return;
+    if (!varies(id, axes)) return evaluate(id);
+    tile::for_each_use(p_.values[id], visit);
+  };
+  for (ValueId root : roots) visit(root);
+}
+
+}  // namespace weft::simt

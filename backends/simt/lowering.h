@@ -1,0 +1,154 @@
+// The lowering of one Tile program. Private to lower*.cc.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/simt/analysis.h"
+#include "backends/simt/lower.h"
+
+namespace weft::simt {
+
+using tile::AxisId;
+using tile::BufferId;
+using tile::Index;
+using tile::kNone;
+using tile::Reduce;
+using tile::Ref;
+using tile::Stmt;
+using tile::Value;
+using tile::ValueId;
+
+// Which of the elements that an invocation holds: one number per axis, register * pack + element.
+// Axes that a value does not have count as 0.
+using Point = std::vector<int64_t>;
+
+// Code is written as it is asked for: a value is computed where it is first needed, into a variable
+// that serves until the block ends. Values that do not vary inside a loop are asked for before it.
+class Lowering {
+ public:
+  Lowering(const tile::Program& program, const Layout& layout, const Profile& profile,
+           const std::vector<bool>& aligned);
+  Result<Lowered> run();
+
+ private:
+  // ---- text and variables (lower.cc)
+  void line(const std::string& text);
+  void open(const std::string& head);  // head {
+  void close();
+  // A variable for an expression, known by `key` until the block ends.
+  std::string declare(const std::string& type, const std::string& hint, const std::string& key,
+                      const std::string& expression);
+  const std::string* known(const std::string& key) const;
+  void know(const std::string& key, const std::string& text) { memo_.back()[key] = text; }
+  std::string fresh(const std::string& hint);
+  void fail(const std::string& what);
+
+  // ---- numbers, coordinates and indices (lower_index.cc)
+  std::string dim(const Dim& dim);
+  std::string integer(const std::string& expression);  // a variable for it
+  std::string coordinate(AxisId axis, const Point& at);
+  std::string inside(AxisId axis, const Point& at);  // the same, but one that exists
+  std::string exists(AxisId axis, const Point& at);  // a condition; empty: it always does
+  bool may_end_within(AxisId axis) const;
+  std::string index(const Index& index, const Point& at, bool clamped);
+  std::string atom(const Index::Term& term, const Point& at, bool clamped);
+  std::string tile_end(AxisId axis);
+  // The element of a buffer, in elements; checks numbers that come from data.
+  std::string address(const Ref& ref, const Point& at, bool clamped);
+  std::string invariant_address(const Ref& ref, const Point& at, bool clamped);
+  bool comes_from_data(const Index& index) const;
+  bool is_invariant(const Index& index) const;
+  void hoist_addresses(const std::vector<ValueId>& roots, AxisId along);
+  std::string checked(const std::string& number, const Dim& limit, const std::string& what);
+  void open_program();
+
+  // ---- points
+  std::vector<Point> points(const std::vector<AxisId>& axes, AxisId packed = kNone) const;
+  int64_t held(AxisId axis) const;  // elements of an axis that an invocation holds
+  std::string key_of(ValueId id, const Point& at, AxisId packed) const;
+
+  // ---- values (lower_values.cc)
+  std::string scalar(ValueId id, const Point& at);
+  std::string vector(ValueId id, const Point& at, AxisId axis);
+  std::string element(ValueId id, const Point& at, AxisId axis);  // vector, or scalar with kNone
+  std::string compute(ValueId id, const Point& at, AxisId axis);
+  std::string compute_map(const Value& value, const Point& at, AxisId axis);
+  std::string constant(const Value& value, AxisId axis) const;
+  std::string random(const Value& value, const Point& at);
+  AxisId pack_of(ValueId id);
+  AxisId find_pack(ValueId id);
+  void evaluate(ValueId id);  // all that the invocation holds of it
+  // Evaluates what `roots` need and what does not vary along the axes.
+  void hoist(const std::vector<ValueId>& roots, const std::set<AxisId>& axes);
+  bool varies(ValueId id, const std::set<AxisId>& axes);
+  std::string splat(const std::string& number, DType dtype) const;
+
+  // ---- reductions and products (lower_reduce.cc)
+  void reduce(ValueId id);
+  void argmax(ValueId id);
+  void dot(ValueId id);
+  void dot_step(const Value& value, const std::vector<std::string>& sums, AxisId packed,
+                const std::vector<Point>& at);
+  std::string combine(Reduce reduction, const std::string& a, const std::string& b, DType dtype);
+  std::string neutral(Reduce reduction, DType dtype) const;
+  // The same in all invocations that share the other coordinates.
+  void across(const std::vector<AxisId>& axes, const std::vector<std::string>& variables,
+              const std::vector<std::string>& types,
+              const std::function<void(const std::vector<std::string>&)>& take);
+  void in_steps(const std::vector<AxisId>& axes, const std::vector<ValueId>& roots,
+                const std::function<void()>& body);
+
+  // ---- loads and stores (lower_access.cc)
+  std::string load(const Value& value, const Point& at, AxisId axis);
+  std::string fetch(BufferId buffer, const std::string& address, bool four);
+  void put(BufferId buffer, const std::string& address, const std::string& value, bool four);
+  const Binding& binding(BufferId buffer, bool four, bool writes);
+  bool written(BufferId buffer) const { return facts_.written.contains(buffer); }
+  bool packs_whole(BufferId buffer);  // every access of a buffer is in fours
+
+  // ---- statements (lower_statements.cc)
+  void block(const tile::Block& block, size_t first = 0);
+  void statement(const Stmt& stmt);
+  void store(const Stmt& stmt);
+  void scatter(const Stmt& stmt);
+  void loop(const Stmt& stmt);
+  void when(const Stmt& stmt);
+  void with_axis_steps(const std::vector<AxisId>& axes, const std::function<void()>& body);
+  std::string owner_condition(const std::vector<AxisId>& axes);
+  std::vector<AxisId> walked_axes(const Stmt& stmt) const;
+  void serial_axes(size_t next, const std::function<void()>& body);
+
+  struct AxisState {
+    std::string own;            // its part of the invocation's place; empty: none
+    std::string base = "0";     // of the tile
+    std::string part = "0";     // of what the program takes, where a loop walks inside it
+    std::string step;           // of the tile: empty if it is not open
+    std::string program = "0";  // number
+  };
+
+  const tile::Program& p_;
+  const Layout& layout_;
+  const Profile& profile_;
+  const std::vector<bool>& aligned_;
+  Facts facts_;
+  Lowered out_;
+  int indent_ = 1;
+  std::vector<std::map<std::string, std::string>> memo_;
+  std::map<std::string, int> names_;
+  std::vector<AxisState> axes_;
+  std::map<ValueId, AxisId> packs_;
+  std::map<BufferId, bool> whole_;
+  AxisId innermost_ = kNone;  // the axis of the loop around
+  std::set<AxisId> open_;     // stepped axes that a loop walks here
+  std::string problem_;
+};
+
+inline std::string type_name(DType dtype, bool four) { return type_name_of(dtype, four); }
+bool computes_as_float(DType dtype);
+
+}  // namespace weft::simt

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/vulkan/glsl.h"
+
+#include <algorithm>
+
+#include "ir/tile/text.h"
+
+namespace weft::vulkan {
+namespace {
+
+using simt::Lowered;
+
+class Printer {
+ public:
+  Printer(const tile::Program& program, const Lowered& lowered, bool in_buffer)
+      : p_(program), l_(lowered), in_buffer_(in_buffer) {}
+
+  std::string run() {
+    head();
+    numbers();
+    for (size_t i = 0; i < l_.bindings.size(); ++i) bind(l_.bindings[i], i);
+    failure();
+    if (l_.uses_exchange) {
+      add("shared uint exchange[" + std::to_string(l_.layout.invocations()) + "];");
+    }
+    std::string functions = accesses_;
+    const std::string math = math_functions(l_.body + accesses_);
+    text_ += math + functions;
+    main();
+    return std::move(text_);
+  }
+
+ private:
+  void add(const std::string& line) { text_ += line + "\n"; }
+
+  bool has(Binding::View view, int bytes) const {
+    return std::ranges::any_of(l_.bindings, [&](const Binding& b) {
+      return b.view == view && byte_size(b.dtype) == bytes;
+    });
+  }
+
+  void head() {
+    add("#version 450");
+    add("// " + p_.name);
+    for (const std::string& origin : p_.origin) add("// of " + origin);
+    for (const std::string& axis : simt::describe(p_, l_.layout)) add("// " + axis);
+    std::string tile = tile::print(p_);
+    for (size_t at = 0; at < tile.size();) {
+      const size_t end = std::min(tile.find('\n', at), tile.size());
+      add("//   " + tile.substr(at, end - at));
+      at = end + 1;
+    }
+    if (l_.uses_shuffle) {
+      add("#extension GL_KHR_shader_subgroup_basic : require");
+      add("#extension GL_KHR_shader_subgroup_shuffle : require");
+    }
+    if (l_.uses_int64) add("#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require");
+    if (has(Binding::storage, 1)) add("#extension GL_EXT_shader_8bit_storage : require");
+    if (has(Binding::storage, 2)) add("#extension GL_EXT_shader_16bit_storage : require");
+    if (has(Binding::storage, 1) || has(Binding::storage, 2)) {
+      add("#extension GL_EXT_shader_explicit_arithmetic_types : require");
+    }
+    add("layout(local_size_x = " + std::to_string(l_.layout.invocations()) + ") in;");
+  }
+
+  void numbers() {
+    if (in_buffer_) {
+      add("layout(std140, set = 0, binding = " + std::to_string(l_.bindings.size()) +
+          ") uniform Numbers {");
+    } else {
+      add("layout(push_constant) uniform Numbers {");
+    }
+    add("  uint programs;");
+    for (size_t i = 0; i < p_.buffers.size(); ++i) {
+      add("  uint o" + std::to_string(i) + ";  // where %" + p_.buffers[i].name + " begins");
+    }
+    for (size_t i = 0; i < l_.args.size(); ++i) {
+      add("  uint a" + std::to_string(i) + ";  // " + l_.args[i].str());
+    }
+    add("} num;");
+  }
+
+  // How an element lies in memory, and what it is in a register.
+  struct Form {
+    std::string stored;   // type in a storage buffer
+    std::string sampler;  // prefix of samplerBuffer and imageBuffer
+    std::string format;   // of an image
+    std::string load[2];  // around what was read
+    std::string store[2];
+  };
+
+  static Form form_of(DType dtype) {
+    switch (dtype) {
+      case DType::f32: return {"float", "", "32f", {"", ""}, {"", ""}};
+      case DType::i32: return {"int", "i", "32i", {"", ""}, {"", ""}};
+      case DType::u32: return {"uint", "u", "32ui", {"", ""}, {"", ""}};
+      case DType::f16:
+        return {"uint16_t", "u", "", {"weft_from_f16(", ")"}, {"uint16_t(weft_to_f16(", "))"}};
+      case DType::bf16:
+        return {"uint16_t", "u", "", {"weft_from_bf16(", ")"}, {"uint16_t(weft_to_bf16(", "))"}};
+      case DType::boolean: return {"uint8_t", "u", "", {"", " != 0u"}, {"uint8_t(uint(", "))"}};
+      case DType::u8: return {"uint8_t", "u", "", {"", ""}, {"uint8_t(", ")"}};
+      case DType::i8: return {"int8_t", "i", "", {"", ""}, {"int8_t(", ")"}};
+      default: return {"int64_t", "u", "", {"weft_i64(", ")"}, {"", ""}};
+    }
+  }
+
+  void bind(const Binding& b, size_t number) {
+    const std::string name = simt::binding_name(p_, b);
+    const Form form = form_of(b.dtype);
+    const bool four = b.width == 4;
+    const std::string slot = "set = 0, binding = " + std::to_string(number);
+    const std::string type = simt::type_name_of(b.dtype, four);
+    std::string read;
+    if (b.view == Binding::texel) {
+      add("layout(" + slot + ") uniform " + form.sampler + "samplerBuffer " + name + ";");
+      const std::string part = four ? "" : b.dtype == DType::i64 ? ".xy" : ".x";
+      read = "texelFetch(" + name + ", at)" + part;
+    } else if (b.view == Binding::image) {
+      add("layout(" + slot + ", " + (four ? "rgba" : "r") + form.format + ") uniform " +
+          (b.reads ? "" : "writeonly ") + form.sampler + "imageBuffer " + name + ";");
+      read = "imageLoad(" + name + ", at)" + (four ? "" : ".x");
+    } else {
+      const std::string stored = four ? type : form.stored;
+      add("layout(std430, " + slot + ") " + (b.writes ? "" : "readonly ") + "buffer Block_" + name +
+          " { " + stored + " " + name + "[]; };");
+      read = name + "[at]";
+      if (byte_size(b.dtype) < 4) read = (form.stored == "int8_t" ? "int(" : "uint(") + read + ")";
+    }
+    if (b.reads) {
+      std::string value = form.load[0] + read + form.load[1];
+      if (b.view == Binding::storage && b.dtype == DType::i64) value = read;
+      accesses_ += type + " load_" + name + "(int at) { return " + value + "; }\n";
+    }
+    if (!b.writes) return;
+    std::string write = name + "[at] = " + form.store[0] + "x" + form.store[1];
+    if (b.view == Binding::image) {
+      const std::string wide = simt::type_name_of(b.dtype, true);
+      write = "imageStore(" + name + ", at, " + (four ? "x" : wide + "(x)") + ")";
+    }
+    accesses_ += "void store_" + name + "(int at, " + type + " x) { " + write + "; }\n";
+  }
+
+  void failure() {
+    if (l_.checks.empty()) return;
+    const size_t slot = l_.bindings.size() + (in_buffer_ ? 1 : 0);
+    add("layout(std430, set = 0, binding = " + std::to_string(slot) +
+        ") buffer Failure { uint first; } failure;");
+    add("void weft_fail(int check) { atomicMin(failure.first, uint(check)); }");
+  }
+
+  void main() {
+    add("void main() {");
+    add("  int program = int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);");
+    add("  if (program >= int(num.programs)) return;");
+    const std::string lanes = std::to_string(l_.layout.lanes);
+    if (l_.uses_shuffle) {
+      add("  int lane = int(gl_SubgroupInvocationID);");
+      add("  int wave = int(gl_SubgroupID);");
+      add("  int place = wave * " + lanes + " + lane;");
+    } else {
+      add("  int place = int(gl_LocalInvocationIndex);");
+      add("  int lane = place % " + lanes + ";");
+      add("  int wave = place / " + lanes + ";");
+    }
+    text_ += l_.body;
+    add("}");
+  }
+
+  const tile::Program& p_;
+  const Lowered& l_;
+  bool in_buffer_;
+  std::string text_;
+  std::string accesses_;
+};
+
+}  // namespace
+
+std::string print_glsl(const tile::Program& program, const Lowered& lowered, bool in_buffer) {
+  return Printer(program, lowered, in_buffer).run();
+}
+
+}  // namespace weft::vulkan

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/vulkan_devices.h"
+
+#include "driver/cache_folder.h"
+#ifdef WEFT_HAS_VULKAN
+#include "runtime/vulkan/open.h"
+#endif
+
+namespace weft {
+namespace {
+
+std::vector<Device> none(const std::string& why) {
+  Device device;
+  device.name = "vulkan";
+  device.description = "no device";
+  device.verdict = why;
+  return {device};
+}
+
+#ifdef WEFT_HAS_VULKAN
+std::string triple(const uint32_t (&numbers)[3]) {
+  return cat(numbers[0], " x ", numbers[1], " x ", numbers[2]);
+}
+
+std::string heaps_text(const VulkanFacts& facts) {
+  std::string text;
+  for (const VulkanHeap& heap : facts.heaps) {
+    text += cat(text.empty() ? "" : ", ", heap.bytes, heap.device_local ? " of the device" : "",
+                heap.host_visible ? " (the host sees it)" : "");
+  }
+  return text;
+}
+
+std::string features_text(const VulkanFacts& facts) {
+  std::string text;
+  for (const VulkanFeature& feature : facts.features) {
+    if (facts.has(feature.name)) text += (text.empty() ? "" : " ") + feature.name;
+  }
+  return text;
+}
+
+std::string verdict_text(const VulkanFacts& facts) {
+  std::string text;
+  for (const VulkanFeature& feature : facts.features) {
+    if (feature.refused.empty()) continue;
+    text += (text.empty() ? "not used: " : "; ") + feature.name + ": " + feature.refused;
+  }
+  return text.empty() ? "ok" : text;
+}
+
+std::vector<std::pair<std::string, std::string>> facts_text(const VulkanFacts& facts) {
+  std::string subgroup = std::to_string(facts.subgroup);
+  if (facts.min_subgroup != facts.max_subgroup) {
+    subgroup += cat(" (", facts.min_subgroup, " to ", facts.max_subgroup, ")");
+  }
+  return {{"kind", facts.kind},
+          {"driver", facts.driver + " " + facts.driver_info},
+          {"vulkan", facts.api_version},
+          {"features", features_text(facts)},
+          {"subgroup", subgroup},
+          {"workgroup", cat(facts.max_workgroup, ", ", triple(facts.max_workgroup_size))},
+          {"groups", triple(facts.max_groups)},
+          {"shared memory", std::to_string(facts.shared_bytes)},
+          {"push constants", std::to_string(facts.push_constant_bytes)},
+          {"storage range", std::to_string(facts.storage_range)},
+          {"texels", std::to_string(facts.texel_elements)},
+          {"alignment", cat("storage ", facts.storage_alignment, ", texel ", facts.texel_alignment,
+                            ", uniform ", facts.uniform_alignment)},
+          {"bindings", cat("storage ", facts.storage_bindings, ", texel ", facts.texel_bindings,
+                           ", image ", facts.image_bindings, ", all ", facts.bindings)},
+          {"allocation", std::to_string(facts.max_allocation)},
+          {"timestamps", facts.timestamp_period > 0 ? cat(facts.timestamp_period, " ns") : "none"},
+          {"heaps", heaps_text(facts)}};
+}
+
+Device device_of(VulkanFacts facts) {
+  Device device;
+  device.name = cat("vulkan:", facts.index);
+  device.description = facts.name;
+  device.usable = facts.unusable.empty();
+  device.verdict = facts.unusable;
+  if (device.usable) {
+    VulkanOptions options;
+    options.device = device.name;
+    options.self_test = true;
+    options.cache_folder = vulkan_folder(user_cache_folder());
+    if (Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options); opened.ok()) {
+      facts = facts_of(**opened);
+      device.verdict = verdict_text(facts);
+    } else {
+      device.usable = false;
+      device.verdict = opened.diagnostics()[0].message;
+    }
+  }
+  device.facts = facts_text(facts);
+  return device;
+}
+#endif
+
+}  // namespace
+
+std::vector<Device> list_vulkan_devices() {
+#ifdef WEFT_HAS_VULKAN
+  Result<std::vector<VulkanFacts>> found = vulkan_devices();
+  if (!found.ok()) return none(found.diagnostics()[0].message);
+  if (found->empty()) return none("Vulkan finds no device on this machine");
+  std::vector<Device> devices;
+  for (const VulkanFacts& facts : *found) devices.push_back(device_of(facts));
+  return devices;
+#else
+  return none("this build has no Vulkan");
+#endif
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+// What a Vulkan device is and can, in plain numbers: for compilers, which include nothing else
+// here.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+struct VulkanHeap {
+  int64_t bytes = 0;
+  bool device_local = false;
+  bool host_visible = false;  // a memory type of it can be mapped
+};
+
+// A feature that code may ask for in Kernel::needs, and whether it may.
+struct VulkanFeature {
+  std::string name;
+  bool present = false;
+  std::string refused = {};  // why not, where the driver reports it and it is not used
+};
+
+struct VulkanFacts {
+  uint32_t index = 0;       // in the loader's order: device "vulkan:INDEX"
+  std::string name;         // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string kind;         // "discrete", "integrated", "virtual", "cpu", "other"
+  uint32_t vendor = 0;      // PCI number; beyond 0x10000 a Khronos one
+  uint32_t device = 0;      // PCI number
+  std::string driver;       // "llvmpipe"
+  std::string driver_info;  // "Mesa 22.3.6 (LLVM 15.0.6)"
+  uint32_t driver_version = 0;
+  std::string api_version;    // "1.3.230"
+  std::string unusable = {};  // why Weft cannot run on it; empty: it can
+
+  uint32_t subgroup = 1;      // invocations, as kernels run unless they ask for another number
+  uint32_t min_subgroup = 1;  // where the device lets kernels choose
+  uint32_t max_subgroup = 1;
+  uint32_t max_workgroup = 128;  // invocations
+  uint32_t max_workgroup_size[3] = {128, 128, 64};
+  uint32_t max_groups[3] = {65535, 65535, 65535};
+  int64_t shared_bytes = 16384;
+  int64_t push_constant_bytes = 128;
+  int64_t storage_range = int64_t{1} << 27;  // bytes of one storage buffer binding
+  int64_t uniform_range = 16384;
+  int64_t texel_elements = 65536;  // of one texel buffer or image buffer
+  int64_t storage_alignment = 256;
+  int64_t texel_alignment = 256;
+  int64_t uniform_alignment = 256;
+  uint32_t storage_bindings = 4;  // of one kernel
+  uint32_t texel_bindings = 16;   // read-only texel buffers
+  uint32_t image_bindings = 4;    // storage texel buffers
+  uint32_t bindings = 4;          // of all kinds together
+  int64_t max_allocation = int64_t{1} << 30;
+  double timestamp_period = 0;  // nanoseconds a tick; 0: no timestamps
+  std::vector<VulkanHeap> heaps;
+
+  // "float16": arithmetic; "int8", "int16", "int64", "float64": arithmetic; "storage16",
+  // "storage8": 16-bit and 8-bit elements in storage buffers; "subgroup_arithmetic",
+  // "subgroup_shuffle", "subgroup_ballot", "subgroup_clustered", "subgroup_size_control";
+  // "texel_buffer", "image_buffer": texels of one or four f32, read and for images written;
+  // "cooperative_matrix".
+  std::vector<VulkanFeature> features;
+
+  bool has(std::string_view feature) const {
+    for (const VulkanFeature& item : features) {
+      if (item.name == feature) return item.present && item.refused.empty();
+    }
+    return false;
+  }
+};
+
+}  // namespace weft

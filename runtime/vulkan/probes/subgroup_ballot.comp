@@ -1,0 +1,14 @@
+// How many of a subgroup have an even number.
+// SPDX-License-Identifier: Apache-2.0
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#include "probe.glsl"
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+
+void main() {
+  uint even = subgroupBallotBitCount(subgroupBallot(mod(x[x_at + at()], 2) == 0));
+  y[y_at + at()] = float(even);
+  who[who_at + at()] = float(gl_SubgroupID * 1000 + gl_SubgroupInvocationID);
+}

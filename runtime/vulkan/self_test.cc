@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/vulkan/self_test.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <sstream>
+
+#include "ir/support/hash.h"
+#include "ir/support/private_folder.h"
+#include "runtime/context.h"
+#include "runtime/vulkan/device.h"
+#include "runtime/vulkan/probes.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kMostBytes = 1 << 16;
+
+Executable executable_of(const Probe& probe) {
+  const Dim count(kProbeElements);
+  Executable made;
+  made.device = "vulkan";
+  made.module_name = "self_test";
+  made.interfaces = {{"probe",
+                      {{"x", {probe.dtype, {count}}}},
+                      {{"y", {DType::f32, {count}}}, {"who", {DType::f32, {count}}}}}};
+  made.code.resize(probe.words.size_bytes());
+  std::memcpy(made.code.data(), probe.words.data(), made.code.size());
+  Kernel kernel;
+  kernel.name = std::string(probe.feature);
+  kernel.bytes = made.code.size();
+  kernel.programs = 1;
+  kernel.buffers = 3;
+  kernel.workgroup = kProbeElements;
+  kernel.bindings = {{probe.view, 0, probe.dtype, probe.width, true, false},
+                     {Binding::storage, 1, DType::f32, 1, false, true},
+                     {Binding::storage, 2, DType::f32, 1, false, true}};
+  made.kernels = {std::move(kernel)};
+  GraphPlan plan{"probe", {}, {}, {}};
+  plan.buffers = {{PlanBuffer::input, "x", probe.dtype, count, 0, 0, {}},
+                  {PlanBuffer::output, "y", DType::f32, count, 0, 0, {}},
+                  {PlanBuffer::output, "who", DType::f32, count, 0, 0, {}}};
+  Step step;
+  step.buffers = {{0, 0}, {1, 0}, {2, 0}};
+  plan.steps = {std::move(step)};
+  made.graphs = {std::move(plan)};
+  return made;
+}
+
+// The numbers 1, 2, .. as elements of a type.
+std::vector<std::byte> counted(DType dtype) {
+  std::vector<std::byte> bytes;
+  for (int i = 1; i <= kProbeElements; ++i) {
+    const auto real = static_cast<float>(i);
+    uint32_t bits = static_cast<uint32_t>(i);
+    if (dtype == DType::f32) std::memcpy(&bits, &real, sizeof bits);
+    if (dtype == DType::f16) {
+      const int power = static_cast<int>(std::floor(std::log2(real)));
+      bits = static_cast<uint32_t>((power + 15) << 10 | ((i << (10 - power)) & 0x3ff));
+    }
+    const auto* from = reinterpret_cast<const std::byte*>(&bits);
+    bytes.insert(bytes.end(), from, from + byte_size(dtype));
+  }
+  return bytes;
+}
+
+bool lies_about(std::string_view feature) {
+  const char* lie = std::getenv("WEFT_VULKAN_LIE");
+  return lie != nullptr && feature == lie;
+}
+
+// Why the feature is not to be used; nothing if it works.
+Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
+  WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(executable_of(probe)));
+  ContextOptions options;
+  options.threads = 1;
+  options.vulkan = device;
+  WEFT_TRY(Context context, Context::create(std::move(loaded), options));
+  WEFT_TRY(BoundPtr bound, context.bind("probe", {}));
+  const std::vector<std::byte> x = counted(probe.dtype);
+  std::vector<float> y(kProbeElements);
+  std::vector<float> who(kProbeElements);
+  const size_t bytes = y.size() * sizeof(float);
+  WEFT_TRY_STATUS(context.run(bound, std::vector<ConstBytes>{{x.data(), x.size()}},
+                              std::vector<MutableBytes>{{y.data(), bytes}, {who.data(), bytes}}));
+  if (lies_about(probe.feature)) y[0] += 1;
+  for (int i = 0; i < kProbeElements; ++i) {
+    const float expected = probe.expected(i, who);
+    const float got = y[static_cast<size_t>(i)];
+    if (got == expected) continue;
+    return cat("its self-test gave ", got, " instead of ", expected);
+  }
+  return std::string();
+}
+
+std::string key_of(const VulkanFacts& facts) {
+  std::string key = cat("weft self-test 1 ", facts.vendor, " ", facts.device, " ",
+                        facts.driver_version, " ", facts.name, " ", facts.driver_info);
+  for (const Probe& probe : vulkan_probes()) {
+    const auto* words = reinterpret_cast<const char*>(probe.words.data());
+    key += cat(" ", probe.feature, " ", digest(std::string_view(words, probe.words.size_bytes())));
+  }
+  return key;
+}
+
+// A line per refused feature: its name and the reason, after a line with the key.
+bool read_verdict(const PrivateFolder& folder, VulkanDevice& device) {
+  const std::string key = key_of(device.facts());
+  const std::optional<std::string> text = folder.read(digest(key) + ".selftest", kMostBytes);
+  if (!text) return false;
+  std::istringstream lines(*text);
+  std::string line;
+  if (!std::getline(lines, line) || line != key) return false;
+  while (std::getline(lines, line)) {
+    const size_t space = line.find(' ');
+    if (space == std::string::npos) return false;
+    device.refuse(line.substr(0, space), line.substr(space + 1));
+  }
+  return true;
+}
+
+Status write_verdict(const PrivateFolder& folder, const VulkanDevice& device) {
+  const std::string key = key_of(device.facts());
+  std::string text = key + "\n";
+  for (const VulkanFeature& feature : device.facts().features) {
+    if (!feature.refused.empty()) text += feature.name + " " + feature.refused + "\n";
+  }
+  return folder.write(digest(key) + ".selftest", text);
+}
+
+}  // namespace
+
+Status self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder) {
+  std::optional<PrivateFolder> folder;
+  const bool lies = std::getenv("WEFT_VULKAN_LIE") != nullptr;
+  if (!cache_folder.empty() && !lies) {
+    WEFT_TRY(PrivateFolder opened, PrivateFolder::open(cache_folder));
+    folder.emplace(std::move(opened));
+    if (read_verdict(*folder, *device)) return ok();
+  }
+  for (const Probe& probe : vulkan_probes()) {
+    if (!device->facts().has(probe.feature)) continue;
+    Result<std::string> verdict = verdict_of(probe, device);
+    std::string reason = verdict.ok() ? *verdict : verdict.diagnostics()[0].message;
+    for (char& c : reason) c = c == '\n' ? ' ' : c;
+    if (!reason.empty()) device->refuse(probe.feature, std::move(reason));
+  }
+  return folder ? write_verdict(*folder, *device) : ok();
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// A Vulkan device for tests: validated for its whole life.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/vulkan/open.h"
+
+namespace weft {
+
+// Tests on a device with and without memory that the host sees. Each fails on any message of the
+// validation layers, also on those that come as the device is closed. Skipped without a device.
+class VulkanTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    options_.validation = VulkanValidation::core;
+    options_.log = log_;
+    options_.staging = GetParam();
+    Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options_);
+    if (!opened.ok()) GTEST_SKIP() << "no Vulkan: " << render(opened.diagnostics());
+    device_ = *opened;
+  }
+  void TearDown() override {
+    std::weak_ptr<VulkanDevice> last = device_;
+    device_.reset();
+    EXPECT_TRUE(last.expired()) << "a test closes its contexts";
+    for (const std::string& message : log_->take()) ADD_FAILURE() << message;
+  }
+
+  std::shared_ptr<VulkanLog> log_ = std::make_shared<VulkanLog>();
+  VulkanOptions options_;
+  std::shared_ptr<VulkanDevice> device_;
+};
+
+inline std::string staging_name(const testing::TestParamInfo<bool>& info) {
+  return info.param ? "Staged" : "Direct";
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+// Every case of every op on a Vulkan device, against the oracle.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "driver/execute.h"
+#include "ir/text/text.h"
+#include "tests/support/case_file.h"
+#include "tests/support/same.h"
+#include "tests/support/suite.h"
+#include "tests/vulkan/shared_device.h"
+
+namespace weft {
+namespace {
+
+TensorMap rounded(TensorMap tensors) {
+  for (auto& [name, tensor] : tensors) {
+    for (double& element : tensor.reals) element = round_to(tensor.dtype, element);
+  }
+  return tensors;
+}
+
+Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs) {
+  CompileRequest request;
+  request.device = "vulkan";
+  WEFT_TRY(Compiled compiled, compile(module, request));
+  const Graph& graph = *module.find_graph("case");
+  WEFT_TRY(DimBinding dims, bind_dims(module, graph, inputs, {}, {}));
+  ContextOptions options;
+  options.vulkan = shared_vulkan_device();
+  options.poison = true;
+  WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
+  return run_once(executor, graph, inputs, {}, dims);
+}
+
+class VulkanMatrix : public testing::TestWithParam<std::string> {};
+
+TEST_P(VulkanMatrix, AgreesWithOracle) {
+  if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
+  Result<std::vector<OpCase>> cases = load_cases(GetParam());
+  ASSERT_TRUE(cases.ok()) << render(cases.diagnostics());
+  // Drivers take long to compile: a few cases of each op, but for the slow suite.
+  const size_t stride = suite() == "slow" ? 1 : std::max<size_t>(1, cases->size() / 4);
+  for (size_t i = 0; i < cases->size(); i += stride) {
+    const OpCase& c = (*cases)[i];
+    SCOPED_TRACE(c.name);
+    Result<Module> module = parse(c.name, c.graph);
+    ASSERT_TRUE(module.ok()) << render(module.diagnostics());
+    TensorMap inputs = rounded(c.inputs);
+    Result<OracleResult> expected = run_oracle(*module, *module->find_graph("case"), inputs, {});
+    Result<OracleResult> actual = run_on_vulkan(*module, inputs);
+    if (computes_in_f64(*module)) {
+      EXPECT_FALSE(actual.ok());
+      continue;
+    }
+    ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics()) << print(*module);
+    if (!expected.ok()) continue;
+    EXPECT_TRUE(same(compare(expected->outputs, actual->outputs, RunBy::device))) << print(*module);
+  }
+  for (const std::string& message : shared_vulkan_log().take()) ADD_FAILURE() << message;
+}
+
+std::vector<std::string> written_ops() {
+  std::vector<std::string> names;
+  for (const OpInfo& op : all_ops()) {
+    if (!op.has(kStructural)) names.emplace_back(op.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOps, VulkanMatrix, testing::ValuesIn(written_ops()),
+                         [](const auto& p) { return p.param; });
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,57 @@
+// Random graphs, whole models and spellings of attention on a Vulkan device, against the oracle.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "driver/verify_device.h"
+#include "ir/text/text.h"
+#include "tests/support/random_attention.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/suite.h"
+#include "tests/vulkan/shared_device.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
+
+uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 1000 : 30; }
+
+// Every kernel of every graph; any message of the validation layers is a failure of the run.
+void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed) {
+  DeviceVerifyOptions options;
+  options.common.dims = sizes;
+  options.common.seed = seed;
+  options.request.device = "vulkan";
+  Result<DeviceVerifyReport> report = verify_device(module, options);
+  ASSERT_TRUE(report.ok()) << render(report.diagnostics()) << print(module);
+  EXPECT_TRUE(report->ok()) << report->difference << print(module);
+}
+
+class VulkanRandom : public testing::TestWithParam<uint64_t> {
+ protected:
+  void SetUp() override {
+    ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
+    if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
+  }
+};
+
+TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
+  for (uint64_t seed = GetParam(); seed < graph_count(); seed += kChunks) {
+    SCOPED_TRACE(cat("seed ", seed));
+    RandomOptions options;
+    options.loss = seed % 3 == 0;
+    Module module = random_module(seed, options);
+    if (options.loss) {
+      ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
+    }
+    if (computes_in_f64(module)) continue;
+    expect_right(module, random_sizes(module, seed), seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chunks, VulkanRandom, testing::Range<uint64_t>(0, kChunks));
+
+}  // namespace
+}  // namespace weft
