@@ -2,145 +2,13 @@
 #include "passes/flatten_optimizer.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <optional>
-#include <set>
 
 #include "ir/graph/rebuild.h"
+#include "passes/flatten_groups.h"
 
 namespace weft {
 namespace {
-
-// Steps that can be one: results are updates of what the operands read, and nothing else.
-struct Group {
-  std::vector<uint32_t> steps;
-  std::vector<Value> gradients;  // one per step, before the common factor
-  std::optional<Value> factor;   // a scalar that multiplies all gradients: clipping
-  std::optional<Value> guard;    // a scalar: results are kept only if it holds
-};
-
-constexpr const char* kDecay = "weight_decay";
-
-// The operand that result r of a step replaces: the gradient has no result.
-size_t stored_operand(size_t result) { return result == 0 ? 0 : result + 1; }
-
-class Finder {
- public:
-  explicit Finder(const Graph& graph) : graph_(graph), uses_(count_uses(graph)) {
-    for (const Update& update : graph.updates) targets_[update.value].insert(update.target);
-    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-      if (graph[i].op == Op::select) selects_[graph[i].operands[1]] = i;
-    }
-  }
-
-  std::vector<Group> run() const {
-    std::vector<Group> groups;
-    for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
-      if (!info(graph_[i].op).has(kOptimizer) || !can_be_flat(i)) continue;
-      auto fits = [&](const Group& group) { return alike(group.steps[0], i); };
-      auto found = std::ranges::find_if(groups, fits);
-      if (found == groups.end()) found = groups.insert(groups.end(), Group{});
-      found->steps.push_back(i);
-      found->guard = guard_of(i);
-    }
-    std::erase_if(groups, [](const Group& group) { return group.steps.size() < 2; });
-    for (Group& group : groups) {
-      // What decays alike lies together.
-      std::ranges::stable_sort(group.steps, std::greater(),
-                               [&](uint32_t step) { return graph_[step].attrs.real(kDecay); });
-      find_factor(group);
-    }
-    return groups;
-  }
-
- private:
-  bool can_be_flat(uint32_t index) const {
-    const Node& step = graph_[index];
-    for (const Dim& dim : step.types[0].shape) {
-      if (!dim.is_constant()) return false;
-    }
-    for (uint32_t r = 0; r < step.types.size(); ++r) {
-      const Node& stored = graph_.node(step.operands[stored_operand(r)]);
-      if (stored.op != Op::param || uses_[index][r] != 1) return false;
-      if (guard_of(index, r) != guard_of(index)) return false;
-      auto target = targets_.find(kept(index, r));
-      if (target == targets_.end()) return false;
-      if (!target->second.contains(stored.attrs.text("name"))) return false;
-    }
-    return true;
-  }
-
-  // The select(guard, result, stored) that is a result's only use; null if it is used otherwise.
-  const Node* select_of(uint32_t index, uint32_t r) const {
-    auto found = selects_.find({index, r});
-    if (found == selects_.end() || uses_[found->second][0] != 1) return nullptr;
-    const Node& select = graph_[found->second];
-    const bool whole = select.operands[2] == graph_[index].operands[stored_operand(r)] &&
-                       graph_.type(select.operands[0]).rank() == 0;
-    return whole ? &select : nullptr;
-  }
-  std::optional<Value> guard_of(uint32_t index, uint32_t r = 0) const {
-    const Node* select = select_of(index, r);
-    return select == nullptr ? std::nullopt : std::optional(select->operands[0]);
-  }
-  // What the update stores: the result, or what its guard leaves of it.
-  Value kept(uint32_t index, uint32_t r) const {
-    if (select_of(index, r) == nullptr) return {index, r};
-    return {selects_.at({index, r}), 0};
-  }
-
-  bool alike(uint32_t a, uint32_t b) const {
-    const Node& x = graph_[a];
-    const Node& y = graph_[b];
-    if (x.op != y.op || guard_of(a) != guard_of(b)) return false;
-    Attrs attrs = x.attrs;
-    // Decay may differ where it can be applied beside the step without a rounding of its own.
-    if (byte_size(x.types[0].dtype) >= 4) attrs.set(kDecay, y.attrs.real(kDecay));
-    if (!(attrs == y.attrs)) return false;
-    for (size_t i = 0; i < x.operands.size(); ++i) {
-      const bool shared = i > x.types.size();  // learning rate, step
-      if (shared ? x.operands[i] != y.operands[i]
-                 : graph_.type(x.operands[i]).dtype != graph_.type(y.operands[i]).dtype) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // gradient = other * factor; returns other.
-  std::optional<Value> without(Value gradient, Value factor) const {
-    const Node& node = graph_.node(gradient);
-    if (node.op != Op::mul) return std::nullopt;
-    for (size_t i = 0; i < 2; ++i) {
-      const Value other = node.operands[1 - i];
-      if (node.operands[i] == factor && graph_.type(other) == graph_.type(gradient)) return other;
-    }
-    return std::nullopt;
-  }
-
-  void find_factor(Group& group) const {
-    for (uint32_t step : group.steps) group.gradients.push_back(graph_[step].operands[1]);
-    const Node& first = graph_.node(group.gradients[0]);
-    if (first.op != Op::mul) return;
-    for (Value factor : first.operands) {
-      if (graph_.type(factor).rank() != 0) continue;
-      std::vector<Value> plain;
-      for (Value gradient : group.gradients) {
-        if (auto other = without(gradient, factor)) plain.push_back(*other);
-      }
-      if (plain.size() != group.gradients.size()) continue;
-      group.gradients = std::move(plain);
-      group.factor = factor;
-      return;
-    }
-  }
-
-  const Graph& graph_;
-  const std::vector<std::vector<uint32_t>> uses_;
-  std::map<Value, std::set<std::string>> targets_;
-  std::map<Value, uint32_t> selects_;  // by what they take if their condition holds
-};
 
 Value flat(Emitter& b, const std::vector<Value>& values) {
   std::vector<Value> parts;
@@ -150,7 +18,7 @@ Value flat(Emitter& b, const std::vector<Value>& values) {
 
 class Flattener {
  public:
-  Flattener(const Module& module, const Graph& graph, std::vector<Group> groups)
+  Flattener(const Module& module, const Graph& graph, std::vector<StepGroup> groups)
       : module_(module), graph_(graph), groups_(std::move(groups)) {}
 
   Graph run() {
@@ -159,7 +27,7 @@ class Flattener {
                              return replace(b, node, operands);
                            });
     Emitter b(module_, result);
-    for (const Group& group : groups_) emit_step(b, group);
+    for (const StepGroup& group : groups_) emit_step(b, group);
     for (Update& update : result.updates) {
       if (auto value = updated_.find(update.target); value != updated_.end()) {
         update.value = value->second;
@@ -173,7 +41,7 @@ class Flattener {
   std::optional<std::vector<Value>> replace(Emitter& b, const Node& node,
                                             const std::vector<Value>& operands) {
     const auto index = static_cast<uint32_t>(&node - graph_.nodes().data());
-    for (const Group& group : groups_) {
+    for (const StepGroup& group : groups_) {
       if (std::ranges::find(group.steps, index) != group.steps.end()) {
         operands_[index] = operands;
         std::vector<Value> stand_ins;
@@ -192,7 +60,7 @@ class Flattener {
   }
 
   // The norm of a group's gradients, in the group's order.
-  std::optional<Value> norm_of(Emitter& b, const Group& group, const Node& node,
+  std::optional<Value> norm_of(Emitter& b, const StepGroup& group, const Node& node,
                                const std::vector<Value>& operands) const {
     std::map<Value, Value> now;
     for (size_t i = 0; i < operands.size(); ++i) now[node.operands[i]] = operands[i];
@@ -207,7 +75,7 @@ class Flattener {
     return b.type(norm) == node.types[0] ? std::optional(norm) : std::nullopt;
   }
 
-  void emit_step(Emitter& b, const Group& group) {
+  void emit_step(Emitter& b, const StepGroup& group) {
     const Node& first = graph_[group.steps[0]];
     const size_t stored = first.types.size();
     Provenance origin;
@@ -248,7 +116,7 @@ class Flattener {
   }
 
   // The decay of each element, where steps differ in it.
-  std::optional<Value> decays(Emitter& b, const Group& group) const {
+  std::optional<Value> decays(Emitter& b, const StepGroup& group) const {
     auto decay = [&](size_t i) { return graph_[group.steps[i]].attrs.real(kDecay); };
     const DType dtype = graph_[group.steps[0]].types[0].dtype;
     Dim total = 0;
@@ -267,18 +135,18 @@ class Flattener {
   }
 
   // Which operand of a step's `mul` is the common factor.
-  size_t factor_at(const Group& group, uint32_t step) const {
+  size_t factor_at(const StepGroup& group, uint32_t step) const {
     return graph_.node(graph_[step].operands[1]).operands[0] == *group.factor ? 0 : 1;
   }
-  Value unscaled(const Graph& now, Value gradient, const Group& group, uint32_t step) const {
+  Value unscaled(const Graph& now, Value gradient, const StepGroup& group, uint32_t step) const {
     return now.node(gradient).operands[1 - factor_at(group, step)];
   }
-  Value factor_of(const Graph& now, const Group& group) const {
+  Value factor_of(const Graph& now, const StepGroup& group) const {
     const Value gradient = operands_.at(group.steps[0])[1];
     return now.node(gradient).operands[factor_at(group, group.steps[0])];
   }
 
-  void emit_updates(Emitter& b, const Group& group, const std::vector<Value>& results) {
+  void emit_updates(Emitter& b, const StepGroup& group, const std::vector<Value>& results) {
     Dim start = 0;
     for (uint32_t step : group.steps) {
       const Shape shape = graph_[step].types[0].shape;
@@ -295,7 +163,7 @@ class Flattener {
 
   const Module& module_;
   const Graph& graph_;
-  const std::vector<Group> groups_;
+  const std::vector<StepGroup> groups_;
   std::map<uint32_t, std::vector<Value>> operands_;  // of each step, in the new graph
   std::map<Value, Value> guards_;                    // in the new graph, by those of the old one
   std::map<std::string, Value> updated_;
@@ -306,7 +174,7 @@ class Flattener {
 Result<bool> flatten_optimizer(Module& module, const PassOptions&) {
   bool changed = false;
   for (Graph& graph : module.graphs) {
-    std::vector<Group> groups = Finder(graph).run();
+    std::vector<StepGroup> groups = find_step_groups(graph);
     if (groups.empty()) continue;
     graph = Flattener(module, graph, std::move(groups)).run();
     changed = true;

@@ -9,21 +9,12 @@
 #include "ir/graph/live.h"
 #include "ir/graph/rebuild.h"
 #include "ir/graph/region.h"
+#include "passes/permutation.h"
 
 namespace weft {
 namespace {
 
 constexpr int64_t kMaxHeadSize = 1024;  // a tile of rows stays in a near cache
-
-using Permutation = std::vector<int64_t>;
-
-Permutation inverse(const Permutation& perm) {
-  Permutation result(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) {
-    result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  }
-  return result;
-}
 
 // What somebody needs of the attentions of a graph, and in which order of axes.
 struct Wanted {

@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "passes/gradient_rules.h"
+#include "passes/permutation.h"
 
 namespace weft {
 
 void grad_reshape(GradScope& g) { g.give(0, g.b.reshape_to(g.grad(), g.shape(0))); }
 
 void grad_transpose(GradScope& g) {
-  const std::vector<int64_t>& perm = g.node.attrs.ints("perm");
-  std::vector<int64_t> inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) {
-    inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  }
-  g.give(0, g.b.transpose({g.grad()}, {{"perm", inverse}}));
+  g.give(0, g.b.transpose({g.grad()}, {{"perm", inverse(g.node.attrs.ints("perm"))}}));
 }
 
 void grad_broadcast(GradScope& g) { g.give(0, g.grad()); }

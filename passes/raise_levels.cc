@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "passes/permutation.h"
 #include "passes/views.h"
 
 namespace weft {
@@ -107,12 +108,7 @@ std::optional<ViewStep> view_step(const Graph& graph, const Node& view, const Di
 
 std::optional<ViewStep> inverse(const ViewStep& step) {
   if (step.stretches) return std::nullopt;
-  ViewStep back{{}, step.to, step.from, false};
-  back.perm.resize(step.perm.size());
-  for (size_t i = 0; i < step.perm.size(); ++i) {
-    back.perm[static_cast<size_t>(step.perm[i])] = static_cast<int64_t>(i);
-  }
-  return back;
+  return ViewStep{inverse(step.perm), step.to, step.from, false};
 }
 
 std::optional<size_t> follow_axis(const ViewStep& step, size_t axis) {

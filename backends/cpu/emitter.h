@@ -166,7 +166,7 @@ class KernelEmitter {
   Lane slot_offset(const Slot& slot);
   size_t level_of(const std::vector<AxisId>& axes) const;
 
-  // emit_block.cc: statements, and which values are kept
+  // emit_block.cc, emit_sinks.cc: statements, and which values are kept
   void emit_block(const tile::Block& block, const std::vector<Sink>& last = {});
   void emit_when(const tile::Stmt& stmt);
   void emit_scatter(const tile::Stmt& stmt);

@@ -30,6 +30,10 @@ struct Writer {
   void operator()(const char* key, const Augment& augment) { json[key] = to_text(augment); }
   void operator()(const char* key, const TaskFiles& files);
   void operator()(const char* key, const SplitFacts& facts);
+  template <class T>
+  void later(const char* key, const T& value) {
+    (*this)(key, value);
+  }
 };
 
 struct Reader {
@@ -101,6 +105,11 @@ struct Reader {
   }
   void operator()(const char* key, TaskFiles& files);
   void operator()(const char* key, SplitFacts& facts);
+  // What runs of earlier versions have not: it stays at its default, which is what they did.
+  template <class T>
+  void later(const char* key, T& value) {
+    if (json.is_object() && json.contains(key)) (*this)(key, value);
+  }
 };
 
 template <class Visitor, class Files>
@@ -131,8 +140,8 @@ void visit_options(Visitor& visit, Options& options) {
   visit("length_multiple", options.length_multiple);
   visit("ignore_label", options.ignore_label);
   visit("seed", options.seed);
-  visit("word_dropout", options.word_dropout);
-  visit("augment", options.augment);
+  visit.later("word_dropout", options.word_dropout);
+  visit.later("augment", options.augment);
 }
 
 template <class Visitor, class Facts>

@@ -136,6 +136,17 @@ struct Reader {
   }
 };
 
+// Runs of earlier versions have one size for both sides of an image.
+nlohmann::json with_both_sides(nlohmann::json model) {
+  auto size = model.find("image_size");
+  if (size == model.end()) return model;
+  const nlohmann::json value = *size;
+  for (const char* side : {"image_height", "image_width"}) {
+    if (!model.contains(side)) model[side] = value;
+  }
+  return model;
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const TrainOptions& options) {
@@ -169,7 +180,8 @@ Result<TrainOptions> parse_options(const nlohmann::json& json) {
   }
   TrainOptions options;
   Reader top{json};
-  Reader model{json["model"]};
+  const nlohmann::json model_json = with_both_sides(json["model"]);
+  Reader model{model_json};
   if (json.contains("module")) {
     top.field("module", options.module);
     visit_module(options.model, model);

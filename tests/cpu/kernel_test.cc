@@ -11,6 +11,7 @@
 #include "ir/tile/text.h"
 #include "runtime/cpu/code.h"
 #include "runtime/cpu/math_table.h"
+#include "tests/support/suite.h"
 
 namespace weft::cpu {
 namespace {
@@ -124,9 +125,11 @@ struct AfterProduct {
 };
 
 TEST(CpuKernel, WhatFollowsAProductIsRightAtEveryBorder) {
+  size_t turn = 0;
   for (int64_t m : {6, 12, 31}) {
     for (int64_t n : {5, 16, 64, 83}) {
       for (int64_t k : {0, 1, 700}) {
+        if (left_out(turn++, 5)) continue;
         SCOPED_TRACE(cat(m, " x ", n, " x ", k));
         AfterProduct c(m, n, k);
         std::vector<float> y(m * n), sum(c.tiles * n), most(c.tiles * n);

@@ -63,6 +63,7 @@ TEST(ModelsOnCpu, ForwardOfBert) {
 }
 
 TEST(ModelsOnCpu, OneExecutableServesTenBindings) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   const Preset& preset = *find_preset("transformer-tiny");
   TransformerConfig config = preset.config;
   config.vocab = 61;

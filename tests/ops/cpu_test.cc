@@ -59,17 +59,18 @@ TEST_P(CpuMatrix, AgreesWithOracle) {
   Result<std::vector<OpCase>> cases = load_cases(GetParam());
   ASSERT_TRUE(cases.ok()) << render(cases.diagnostics());
   const bool slow = suite() == "slow";
+  constexpr size_t kQuick = 7;  // no multiple of the number of targets
   // All targets in the slow suite; else each case on one of them, in turn.
   const std::vector<std::string>& targets = cpu_targets();
-  size_t turn = 0;
-  for (const OpCase& c : *cases) {
+  for (size_t turn = 0; turn < cases->size(); ++turn) {
+    if (left_out(turn, kQuick)) continue;
+    const OpCase& c = (*cases)[turn];
     SCOPED_TRACE(c.name);
     for (size_t i = 0; i < (slow ? targets.size() : 1); ++i) {
       const std::string& target = targets[(turn + i) % targets.size()];
       SCOPED_TRACE(target);
       expect_cpu_agrees(c, target);
     }
-    ++turn;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/suite.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -43,6 +44,7 @@ TEST_F(CliTest, CompileCountsAttention) {
     return std::vector<int>{count["forward_fused"], count["backward_fused"], count["unfused"]};
   };
   EXPECT_EQ(counts("gpt-char --graph @forward"), (std::vector<int>{4, 0, 0}));
+  if (suite() == "quick") return;
   EXPECT_EQ(counts("train.weft --graph @backward"), (std::vector<int>{4, 4, 0}));
   EXPECT_EQ(counts("gpt-char --graph @forward --no-fuse-attention"), (std::vector<int>{0, 0, 4}));
   EXPECT_EQ(counts("gpt-char --graph @forward --skip raise"), (std::vector<int>{0, 0, 4}));
@@ -90,6 +92,7 @@ TEST_F(CliTest, CompileReportsItsFigures) {
 
 // docs/performance.md sets these beside other compilers' counts.
 TEST_F(CliTest, KernelsOfTransformerTiny) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   auto launches = [&](const std::string& arguments) -> int {
     Outcome outcome = weft("compile " + arguments + " --json");
     EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "test_paths.h"
+#include "tests/support/scratch.h"
+#include "tests/support/suite.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -29,7 +31,7 @@ class DecodeCommand : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);
+    ::setenv("WEFT_CACHE_DIR", shared_cache().c_str(), 1);
     std::string source;
     std::string target;
     std::string text;
@@ -67,6 +69,7 @@ class DecodeCommand : public CliTest {
 TEST_F(DecodeCommand, Translates) {
   train_translator();
   whatever_comes();
+  if (suite() == "quick") return;
   with_traces();
   and_measures();
 }
@@ -205,6 +208,7 @@ TEST_F(DecodeCommand, TakesGraphFiles) {
 }
 
 TEST_F(DecodeCommand, SaysWhatItCannotTake) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   train("sentiment --csv table.csv --label-column label --text-column sentence --out run");
   const Outcome wrong = weft("translate run", "a.src");
   EXPECT_EQ(wrong.code, 1);

@@ -1,12 +1,11 @@
 // weft report as people type it, and its page in a real browser.
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/cli_fixture.h"
@@ -28,15 +27,11 @@ class ReportCommand : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    ::setenv("WEFT_CACHE_DIR", cache().c_str(), 1);  // for all tests: they train few models
+    ::setenv("WEFT_CACHE_DIR", shared_cache().c_str(), 1);
   }
   void TearDown() override {
     ::setenv("WEFT_CACHE_DIR", "", 1);
     CliTest::TearDown();
-  }
-  static void TearDownTestSuite() { fs::remove_all(cache()); }
-  static std::string cache() {
-    return ::testing::TempDir() + "weft_report_cache_" + std::to_string(::getpid());
   }
 
   // A language model of characters, some of which mean something in HTML.
@@ -124,6 +119,7 @@ std::vector<std::string> labels(const std::string& dom, const std::string& side)
 }
 
 TEST_F(ReportCommand, APageIsDrawnByABrowser) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   const std::optional<std::string> chromium = find_chromium();
   if (!chromium) GTEST_SKIP() << "there is no Chromium here";
   train_language_model();
@@ -186,6 +182,7 @@ document.documentElement.dataset.told = told.slice(0, 3).join('|');
 </script>)";
 
 TEST_F(ReportCommand, ThePageAnswersItsReader) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   const std::optional<std::string> chromium = find_chromium();
   if (!chromium) GTEST_SKIP() << "there is no Chromium here";
   train_language_model();
@@ -248,7 +245,8 @@ TEST_F(ReportCommand, RunsAtAnyPointOfTheirLife) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_EQ(data_of(page)["warnings"][0]["text"], "<script>alert(1)</script>");
 
-  if (auto chromium = find_chromium()) {
+  const std::optional<std::string> chromium = suite() == "quick" ? std::nullopt : find_chromium();
+  if (chromium) {
     const Rendered strange = open_page(*chromium, path("report.html"), path("browser"));
     EXPECT_THAT(strange.messages, IsEmpty());
     EXPECT_THAT(strange.dom, HasSubstr("data-ready=\"1\""));
@@ -265,7 +263,7 @@ TEST_F(ReportCommand, RunsAtAnyPointOfTheirLife) {
   ASSERT_EQ(bare.code, 0) << bare.err;
   EXPECT_THAT(bare.err, HasSubstr("the run has no checkpoint yet"));
   EXPECT_THAT(bare.err, HasSubstr("there is no metrics.jsonl"));
-  if (auto chromium = find_chromium()) {
+  if (chromium) {
     const Rendered empty = open_page(*chromium, path("report.html"), path("browser"));
     EXPECT_THAT(empty.messages, IsEmpty());
     EXPECT_THAT(empty.dom, HasSubstr("data-ready=\"1\""));

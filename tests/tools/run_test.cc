@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/suite.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -88,6 +89,7 @@ TEST_F(CliTest, ComparesShapesBeforeItReads) {
 
 // On a terminal, after two seconds, so that nobody thinks it hangs.
 TEST_F(CliTest, LongRunsShowProgressOnATerminal) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   write("ffn.weft", kFfn);
   std::optional<std::string> told =
       on_terminal("run ffn.weft --device oracle --random-inputs --repeat 1000000", "node ", 20);
@@ -97,6 +99,7 @@ TEST_F(CliTest, LongRunsShowProgressOnATerminal) {
 }
 
 TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   Outcome outcome = weft("bench roofline --threads 1 --repeat 1 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   std::istringstream lines(outcome.out);

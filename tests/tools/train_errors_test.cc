@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/suite.h"
 #include "tests/tools/train_fixture.h"
 
 namespace weft {
@@ -63,7 +64,9 @@ TEST_F(TrainErrors, WrongDataIsOneErrorAndNoFolder) {
       {"train gpt-char --text text.txt --word-dropout 0.1", "--word-dropout"},
       {"train gpt-char --text text.txt --batch 65536 --context 512", "--batch"},
   };
+  size_t turn = 0;
   for (auto [arguments, expected] : wrong) {
+    if (left_out(turn++, 4)) continue;
     Outcome outcome = weft(std::string(arguments) + " --out run");
     EXPECT_EQ(outcome.code, 1) << arguments << "\n" << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("error:")) << arguments;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch.h"
 #include "tests/tools/cli_fixture.h"
 
 namespace weft {
@@ -20,7 +21,7 @@ class TrainTest : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    ::setenv("WEFT_CACHE_DIR", path("cache").c_str(), 1);  // so that a second start is fast
+    ::setenv("WEFT_CACHE_DIR", shared_cache().c_str(), 1);
     std::string text;
     for (int i = 0; i < 400; ++i) text += "the cat sat on mat " + std::to_string(i % 7) + "\n";
     write("text.txt", text);

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 class ObserveTest : public ::testing::Test {
  protected:
-  void SetUp() override { ::setenv("WEFT_CACHE_DIR", scratch("observe_cache").c_str(), 1); }
+  void SetUp() override { ::setenv("WEFT_CACHE_DIR", shared_cache().c_str(), 1); }
   void TearDown() override { ::setenv("WEFT_CACHE_DIR", "", 1); }
 
   static std::string fresh_path(const std::string& name) {

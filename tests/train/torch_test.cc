@@ -150,8 +150,8 @@ TEST(Torch, TheOracleFollowsInDouble) {
 }
 
 TEST(Torch, TheCpuFollowsInSingle) {
-  const int64_t steps = suite() == "quick" ? 10 : 200;
-  EXPECT_LT(follow("cpu", DType::f32, steps), 1e-3);
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
+  EXPECT_LT(follow("cpu", DType::f32, 200), 1e-3);
 }
 
 }  // namespace

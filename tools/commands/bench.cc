@@ -9,6 +9,7 @@
 #include "driver/bench/decode_case.h"
 #include "driver/bench/measure.h"
 #include "driver/bench/roofline.h"
+#include "driver/bench/train_overhead.h"
 #include "driver/cache_folder.h"
 #include "driver/devices.h"
 #include "driver/tuning.h"
@@ -145,6 +146,23 @@ Status startup(const Options& options, const Common& common) {
   return put_result(common, line);
 }
 
+Status train_overhead(const Options& options, const Common& common) {
+  ScratchFolder folder;
+  if (!folder.made()) return error({}, folder.path(), ": cannot make the folder");
+  WEFT_TRY(std::vector<TrainOverhead> results,
+           measure_train_overhead(request_of(options, common), folder.path()));
+  for (const TrainOverhead& result : results) {
+    nlohmann::json line = result_json(result.name, result.threads, result.step_ms);
+    line["bare_ms"] = median(result.bare_ms);
+    line["overhead"] = median(result.ratios()) - 1;
+    line["gflops"] = 0;
+    line["extra_mb"] = result.extra_mb;
+    line["compile_ms"] = result.compile_ms;
+    WEFT_TRY_STATUS(put_result(common, line));
+  }
+  return ok();
+}
+
 Status decode_speed(const Options& options, const Common& common) {
   WEFT_TRY(DecodeBench result, measure_decode(request_of(options, common)));
   nlohmann::json line = result_json(kDecodeCase, result.threads, result.generate_ms);
@@ -190,6 +208,7 @@ Status run(const Options& options, const Common& common) {
   if (common.device != "cpu") WEFT_TRY_STATUS(check_can_measure(options, common));
   if (options.wanted == "roofline") return roofline(options, common);
   if (options.wanted == "startup") return startup(options, common);
+  if (options.wanted == kTrainOverheadGroup) return train_overhead(options, common);
   if (options.wanted == kDecodeCase) return decode_speed(options, common);
   std::vector<BenchCase> cases = chosen_cases(options);
   if (cases.empty()) {
@@ -212,7 +231,7 @@ Status run(const Options& options, const Common& common) {
 
 void add_bench(Session& session) {
   auto options = std::make_shared<Options>();  // shared with the callback, which outlives this call
-  std::string groups = cat("roofline, startup, ", kDecodeCase);
+  std::string groups = cat("roofline, startup, ", kTrainOverheadGroup, ", ", kDecodeCase);
   for (const std::string& group : bench_groups()) groups += ", " + group;
   CLI::App* command =
       add_command(session, "bench", "measures; `roofline` is the machine's own limit",

@@ -34,6 +34,8 @@ THIRD_PARTY = {  # header: the folders that may include it; a new one needs a de
     "sentencepiece_processor.h": ["driver/data"],
     "sentencepiece_trainer.h": ["driver/data"],
     "volk.h": ["runtime/vulkan"],
+    "glslang": ["backends/vulkan"],
+    "spirv-tools": ["backends/vulkan"],
     "spv": ["runtime/vulkan", "tests/vulkan"],  # made of .comp files
     "test_paths.h": ["tests"],
     "gtest": ["tests"],

@@ -69,14 +69,16 @@ int64_t regions_of(const Module& module, std::string_view graph) {
 
 TEST(Fuse, EveryPresetFuses) {
   for (const Preset& preset : presets()) {
-    if (suite() == "quick" && preset.config.encoder_layers > 4) continue;  // minutes, if sanitized
+    if (suite() == "quick" && preset.config.encoder_layers > 4) continue;
     SCOPED_TRACE(preset.name);
     must_fuse(with_training(build(preset)));
   }
 }
 
 TEST(Fuse, EveryPresetComputesTheSame) {
+  size_t turn = 0;
   for (const Preset& preset : presets()) {
+    if (left_out(turn++, 4)) continue;
     SCOPED_TRACE(preset.name);
     VerifyOptions options;
     options.seed = 1;
@@ -89,6 +91,7 @@ TEST(Fuse, EveryPresetComputesTheSame) {
 // Fewer is the aim. A layer of the encoder takes 7: q, k and v; attention; output with residual;
 // norm; up; down with residual; norm.
 TEST(Fuse, RegionsOfTransformerTiny) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
   const Module module = must_fuse(with_training(build(*find_preset("transformer-tiny"))));
   EXPECT_EQ(regions_of(module, "forward"), 80);
   EXPECT_EQ(regions_of(module, "loss"), 83);

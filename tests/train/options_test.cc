@@ -1,0 +1,46 @@
+// config.json: what was chosen comes back, also from runs of earlier versions.
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/train/options.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weft::train {
+namespace {
+
+TEST(Options, ComeBackAsTheyWere) {
+  for (const char* preset : {"transformer-tiny", "gpt-char", "sentiment", "vit-tiny"}) {
+    const nlohmann::ordered_json json = to_json(default_options(preset).value());
+    Result<TrainOptions> read = parse_options(json);
+    ASSERT_TRUE(read.ok()) << render(read.diagnostics());
+    EXPECT_EQ(to_json(*read), json) << preset;
+  }
+}
+
+// Images were square, and nothing was changed in training.
+TEST(Options, OfEarlierVersionsAreRead) {
+  nlohmann::json json = to_json(default_options("vit-tiny").value());
+  json["model"].erase("image_height");
+  json["model"].erase("image_width");
+  json["model"]["image_size"] = 12;
+  json["data"].erase("word_dropout");
+  json["data"].erase("augment");
+  Result<TrainOptions> read = parse_options(json);
+  ASSERT_TRUE(read.ok()) << render(read.diagnostics());
+  EXPECT_EQ(read->model.image_height, 12);
+  EXPECT_EQ(read->model.image_width, 12);
+  EXPECT_EQ(read->task.word_dropout, 0);
+  EXPECT_FALSE(read->task.augment.any());
+}
+
+TEST(Options, WhatIsMissingIsNamed) {
+  nlohmann::json json = to_json(default_options("gpt-char").value());
+  json["model"].erase("d_model");
+  Result<TrainOptions> read = parse_options(json);
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(render(read.diagnostics()), ::testing::HasSubstr("'d_model'"));
+}
+
+}  // namespace
+}  // namespace weft::train
