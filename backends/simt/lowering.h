@@ -27,6 +27,12 @@ using tile::ValueId;
 // Axes that a value does not have count as 0.
 using Point = std::vector<int64_t>;
 
+// A point with the coordinates of another on some axes.
+inline Point merged(Point at, const Point& other, const std::vector<AxisId>& axes) {
+  for (AxisId axis : axes) at[axis] = other[axis];
+  return at;
+}
+
 // Code is written as it is asked for: a value is computed where it is first needed, into a variable
 // that serves until the block ends. Values that do not vary inside a loop are asked for before it.
 class Lowering {
@@ -90,7 +96,7 @@ class Lowering {
   bool varies(ValueId id, const std::set<AxisId>& axes);
   std::string splat(const std::string& number, DType dtype) const;
 
-  // ---- reductions and products (lower_reduce.cc)
+  // ---- reductions (lower_reduce.cc) and products (lower_product.cc)
   void reduce(ValueId id);
   void argmax(ValueId id);
   void dot(ValueId id);
@@ -118,8 +124,18 @@ class Lowering {
   void statement(const Stmt& stmt);
   void store(const Stmt& stmt);
   void scatter(const Stmt& stmt);
-  void loop(const Stmt& stmt);
   void when(const Stmt& stmt);
+  // Loops (lower_loop.cc).
+  void loop(const Stmt& stmt);
+  void hoist_out_of(const Stmt& stmt);
+  struct Carried {
+    std::vector<Point> at;
+    std::vector<std::string> names;  // one per point
+  };
+  std::vector<Carried> begin_carried(const Stmt& stmt);
+  void open_tiles(const Stmt& stmt);
+  void pass_on(const Stmt& stmt, const std::vector<Carried>& carried);
+  void know_carried(const std::vector<ValueId>& ids, const std::vector<Carried>& carried);
   void with_axis_steps(const std::vector<AxisId>& axes, const std::function<void()>& body);
   std::string owner_condition(const std::vector<AxisId>& axes);
   std::vector<AxisId> walked_axes(const Stmt& stmt) const;

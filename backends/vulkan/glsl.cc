@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/vulkan/glsl_functions.h"
 #include "ir/tile/text.h"
 
 namespace weft::vulkan {
@@ -179,6 +180,35 @@ class Printer {
 
 std::string print_glsl(const tile::Program& program, const Lowered& lowered, bool in_buffer) {
   return Printer(program, lowered, in_buffer).run();
+}
+
+std::string math_functions(const std::string& body) {
+  std::string needed = body;
+  std::vector<std::string> texts;
+  std::vector<Function> functions = elementary_functions();
+  for (Function& function : number_functions()) functions.push_back(std::move(function));
+  // Later ones are needed by earlier ones, so that the order is turned round in the end.
+  for (const Function& function : functions) {
+    if (needed.find(function.name) == std::string::npos) continue;
+    std::string text = function.text;
+    const std::string name = function.name.substr(0, function.name.size() - 1);
+    auto call = [&](const char* part) {
+      return name + "(x." + part + (function.four == 2 ? ", y." + std::string(part) : "") + ")";
+    };
+    if (function.four > 0) {
+      text += "vec4 " + name + "(vec4 x" + (function.four == 2 ? ", vec4 y" : "") +
+              ") {\n  return vec4(" + call("x") + ", " + call("y") + ", " + call("z") + ", " +
+              call("w") + ");\n}\n";
+    }
+    bool known = false;
+    for (const std::string& other : texts) known |= other == text;
+    if (known) continue;
+    needed += text;
+    texts.push_back(std::move(text));
+  }
+  std::string result;
+  for (size_t i = texts.size(); i-- > 0;) result += texts[i];
+  return result;
 }
 
 }  // namespace weft::vulkan

@@ -1,14 +1,12 @@
-// Functions that GLSL has not, or whose precision it leaves open, in GLSL.
+// Elementary functions in GLSL, which leaves their precision open or has them not.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/math_coefficients.h"
-#include "backends/vulkan/glsl.h"
-#include "ir/oracle/philox.h"
+#include "backends/vulkan/glsl_functions.h"
 
 namespace weft::vulkan {
 namespace {
@@ -28,13 +26,6 @@ std::string poly(const std::string& x, const float (&terms)[N]) {
   for (size_t i = N - 1; i-- > 0;) text = "(" + text + " * " + x + " + " + real(terms[i]) + ")";
   return text;
 }
-
-// A function, and how one of four numbers at once follows from it.
-struct Function {
-  std::string name;
-  std::string text;
-  int four = 0;  // operands of the form for vec4; 0: there is none
-};
 
 std::string exp_text() {
   const double inverse = 1 / (static_cast<double>(kTwoLn2[0]) + static_cast<double>(kTwoLn2[1]));
@@ -229,158 +220,10 @@ std::string wide_poly(const std::string& name, const double (&terms)[N]) {
   return "double " + name + "(double x) { return " + text + "; }\n";
 }
 
-std::string random_text() {
-  std::string text =
-      "uint weft_random(uint seed, uint step, uint stream, uint element) {\n"
-      "  uvec4 c = uvec4(element >> 2, 0u, step, 0u);\n"
-      "  uvec2 key = uvec2(seed, stream);\n"
-      "  for (int i = 0; i < " +
-      std::to_string(kPhiloxRounds) +
-      "; ++i) {\n"
-      "    uint high0, low0, high1, low1;\n"
-      "    umulExtended(c.x, " +
-      std::to_string(kPhiloxMultipliers[0]) +
-      "u, high0, low0);\n"
-      "    umulExtended(c.z, " +
-      std::to_string(kPhiloxMultipliers[1]) +
-      "u, high1, low1);\n"
-      "    c = uvec4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0);\n"
-      "    key += uvec2(" +
-      std::to_string(kPhiloxKeySteps[0]) + "u, " + std::to_string(kPhiloxKeySteps[1]) +
-      "u);\n"
-      "  }\n"
-      "  uint word = element & 3u;\n"
-      "  return word == 0u ? c.x : word == 1u ? c.y : word == 2u ? c.z : c.w;\n"
-      "}\n";
-  return text;
-}
+}  // namespace
 
-constexpr const char* kHalf =
-    "uint weft_to_f16(float x) {\n"
-    "  uint all = floatBitsToUint(x);\n"
-    "  uint sign = (all & 0x80000000u) >> 16;\n"
-    "  uint size = all & 0x7fffffffu;\n"
-    "  if (size > 0x7f800000u) return sign | 0x7e00u;\n"
-    "  if (size >= 0x477ff000u) return sign | 0x7c00u;\n"
-    "  if (size < 0x38800000u) {\n"
-    "    return sign | (floatBitsToUint(uintBitsToFloat(size) + 0.5) - 0x3f000000u);\n"
-    "  }\n"
-    "  return sign | (((size + 0xfffu + ((size >> 13) & 1u)) >> 13) - (112u << 10));\n"
-    "}\n"
-    "float weft_from_f16(uint half_bits) {\n"
-    "  uint rest = (half_bits & 0x7fffu) << 13;\n"
-    "  uint sign = (half_bits & 0x8000u) << 16;\n"
-    "  if (rest >= 0x0f800000u) return uintBitsToFloat(sign | rest | 0x7f800000u);\n"
-    "  if (rest < 0x00800000u) {\n"
-    "    float small = float(half_bits & 0x7fffu) * 5.96046448e-08;\n"
-    "    return sign != 0u ? -small : small;\n"
-    "  }\n"
-    "  return uintBitsToFloat(sign | (rest + (112u << 23)));\n"
-    "}\n"
-    "float weft_round_f16(float x) { return weft_from_f16(weft_to_f16(x)); }\n";
-
-constexpr const char* kBrain =
-    "uint weft_to_bf16(float x) {\n"
-    "  uint bits = floatBitsToUint(x);\n"
-    "  if (isnan(x)) return 0x7fc0u;\n"
-    "  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;\n"
-    "}\n"
-    "float weft_from_bf16(uint bits) { return uintBitsToFloat(bits << 16); }\n"
-    "float weft_round_bf16(float x) { return weft_from_bf16(weft_to_bf16(x)); }\n";
-
-constexpr const char* kIntegers =
-    "int weft_wrap_i8(int x) { return bitfieldExtract(x, 0, 8); }\n"
-    "int weft_floordiv(int a, int b) {\n"
-    "  if (b == 0) return 0;\n"
-    "  if (b == -1) return -a;\n"
-    "  int q = a / b;\n"
-    "  return a - q * b != 0 && ((a ^ b) < 0) ? q - 1 : q;\n"
-    "}\n"
-    "int weft_mod(int a, int b) { return b == 0 || b == -1 ? 0 : a - weft_floordiv(a, b) * b; }\n"
-    "uint weft_floordiv(uint a, uint b) { return b == 0u ? 0u : a / b; }\n"
-    "uint weft_mod(uint a, uint b) { return b == 0u ? 0u : a % b; }\n"
-    "float weft_mod(float a, float b) {\n"
-    "  float rest = a - b * trunc(a / b);\n"
-    "  return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? rest + b : rest;\n"
-    "}\n"
-    "vec4 weft_mod(vec4 a, vec4 b) { return vec4(weft_mod(a.x, b.x), weft_mod(a.y, b.y), "
-    "weft_mod(a.z, "
-    "b.z), weft_mod(a.w, b.w)); }\n";
-
-constexpr const char* kLongIntegers =
-    "int64_t weft_i64(uvec2 x) { return packInt2x32(ivec2(x)); }\n"
-    "int64_t weft_floordiv(int64_t a, int64_t b) {\n"
-    "  if (b == 0l) return 0l;\n"
-    "  if (b == -1l) return -a;\n"
-    "  int64_t q = a / b;\n"
-    "  return a - q * b != 0l && ((a ^ b) < 0l) ? q - 1l : q;\n"
-    "}\n"
-    "int64_t weft_mod(int64_t a, int64_t b) { return b == 0l || b == -1l ? 0l : a - "
-    "weft_floordiv(a, b) "
-    "* b; }\n"
-    "int64_t weft_to_i64(float x) {\n"
-    "  if (isnan(x)) return 0l;\n"
-    "  if (x >= 9223372036854775808.0) return 9223372036854775807l;\n"
-    "  if (x <= -9223372036854775808.0) return -9223372036854775807l - 1l;\n"
-    "  return int64_t(x);\n"
-    "}\n";
-
-constexpr const char* kCasts =
-    "int weft_to_i32(float x) {\n"
-    "  if (isnan(x)) return 0;\n"
-    "  return x >= 2147483648.0 ? 2147483647 : x <= -2147483648.0 ? int(0x80000000u) : int(x);\n"
-    "}\n"
-    "uint weft_to_u32(float x) {\n"
-    "  if (isnan(x)) return 0u;\n"
-    "  return x >= 4294967296.0 ? 0xffffffffu : x <= 0.0 ? 0u : uint(x);\n"
-    "}\n"
-    "int weft_to_i8(float x) { return clamp(weft_to_i32(x), -128, 127); }\n"
-    "uint weft_to_u8(float x) { return min(weft_to_u32(x), 255u); }\n";
-
-constexpr const char* kExtremes =
-    "float weft_max(float a, float b) { return a > b || isnan(a) ? a : b; }\n"
-    "float weft_min(float a, float b) { return a < b || isnan(a) ? a : b; }\n"
-    "vec4 weft_max(vec4 a, vec4 b) {\n"
-    "  return vec4(weft_max(a.x, b.x), weft_max(a.y, b.y), weft_max(a.z, b.z), weft_max(a.w, "
-    "b.w));\n"
-    "}\n"
-    "vec4 weft_min(vec4 a, vec4 b) {\n"
-    "  return vec4(weft_min(a.x, b.x), weft_min(a.y, b.y), weft_min(a.z, b.z), weft_min(a.w, "
-    "b.w));\n"
-    "}\n";
-
-constexpr const char* kBetter =
-    "bool weft_better(float a, int at_a, float b, int at_b) {\n"
-    "  if (at_a < 0 || at_b < 0) return at_a >= 0;\n"
-    "  bool nan_a = isnan(a), nan_b = isnan(b);\n"
-    "  bool same = nan_a && nan_b || a == b;\n"
-    "  return same ? at_a < at_b : nan_a || (!nan_b && a > b);\n"
-    "}\n"
-    "bool weft_better(int a, int at_a, int b, int at_b) {\n"
-    "  if (at_a < 0 || at_b < 0) return at_a >= 0;\n"
-    "  return a == b ? at_a < at_b : a > b;\n"
-    "}\n"
-    "bool weft_better(uint a, int at_a, uint b, int at_b) {\n"
-    "  if (at_a < 0 || at_b < 0) return at_a >= 0;\n"
-    "  return a == b ? at_a < at_b : a > b;\n"
-    "}\n";
-
-// Numbers as words of workgroup memory.
-constexpr const char* kBits =
-    "uint weft_bits(float x) { return floatBitsToUint(x); }\n"
-    "uint weft_bits(int x) { return uint(x); }\n"
-    "uint weft_bits(uint x) { return x; }\n"
-    "uint weft_bits(bool x) { return uint(x); }\n"
-    "float weft_float(uint x) { return uintBitsToFloat(x); }\n"
-    "int weft_int(uint x) { return int(x); }\n"
-    "uint weft_uint(uint x) { return x; }\n"
-    "bool weft_bool(uint x) { return x != 0u; }\n";
-
-std::vector<Function> all_functions() {
-  // One that another needs stands before it.
+std::vector<Function> elementary_functions() {
   return {
-      {"weft_max(", kExtremes},
-      {"weft_min(", kExtremes},
       {"weft_pow(",
        wide_poly("weft_log2_terms", kLog2) + wide_poly("weft_exp2_terms", kExp2) + pow_text(), 2},
       {"weft_tanh(", tanh_text(), 1},
@@ -390,53 +233,7 @@ std::vector<Function> all_functions() {
       {"weft_sin(", sin_text(), 1},
       {"weft_cos(", cos_text(), 1},
       {"weft_quarter(", quarter_text()},
-      {"weft_random(", random_text()},
-      {"weft_to_f16(", kHalf},
-      {"weft_from_f16(", kHalf},
-      {"weft_round_f16(", kHalf},
-      {"weft_to_bf16(", kBrain},
-      {"weft_from_bf16(", kBrain},
-      {"weft_round_bf16(", kBrain},
-      {"weft_wrap_i8(", kIntegers},
-      {"weft_floordiv(", kIntegers},
-      {"weft_mod(", kIntegers},
-      {"int64_t", kLongIntegers},
-      {"weft_to_i32(", kCasts},
-      {"weft_to_u32(", kCasts},
-      {"weft_to_i8(", kCasts},
-      {"weft_to_u8(", kCasts},
-      {"weft_better(", kBetter},
-      {"weft_bits(", kBits},
   };
-}
-
-}  // namespace
-
-std::string math_functions(const std::string& body) {
-  std::string needed = body;
-  std::vector<std::string> texts;
-  // Later ones are needed by earlier ones, so that the order is turned round in the end.
-  for (const Function& function : all_functions()) {
-    if (needed.find(function.name) == std::string::npos) continue;
-    std::string text = function.text;
-    const std::string name = function.name.substr(0, function.name.size() - 1);
-    auto call = [&](const char* part) {
-      return name + "(x." + part + (function.four == 2 ? ", y." + std::string(part) : "") + ")";
-    };
-    if (function.four > 0) {
-      text += "vec4 " + name + "(vec4 x" + (function.four == 2 ? ", vec4 y" : "") +
-              ") {\n  return vec4(" + call("x") + ", " + call("y") + ", " + call("z") + ", " +
-              call("w") + ");\n}\n";
-    }
-    bool known = false;
-    for (const std::string& other : texts) known |= other == text;
-    if (known) continue;
-    needed += text;
-    texts.push_back(std::move(text));
-  }
-  std::string result;
-  for (size_t i = texts.size(); i-- > 0;) result += texts[i];
-  return result;
 }
 
 }  // namespace weft::vulkan

@@ -86,7 +86,10 @@ TEST_F(CodeCacheTest, TextsComeFromTheCompiler) {
   const Compiled texts = compiled();
   EXPECT_EQ(texts.cached_kernels, 0U);
   ASSERT_EQ(texts.texts.size(), kernels);
-  for (const KernelText& text : texts.texts) EXPECT_THAT(text.llvm, HasSubstr("define"));
+  for (const KernelDump& text : texts.texts) {
+    EXPECT_EQ(text.files[1].first, "ll");
+    EXPECT_THAT(text.files[1].second, HasSubstr("define"));
+  }
 }
 
 TEST_F(CodeCacheTest, WhatTheCodeDependsOnIsInTheKey) {

@@ -1,0 +1,166 @@
+// Loops over tiles, and what they carry.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/simt/lowering.h"
+
+namespace weft::simt {
+namespace {
+
+// Whether a value is another in each tile of a loop.
+class LoopDependence {
+ public:
+  LoopDependence(const tile::Program& program, const Stmt& loop, const Facts& facts)
+      : p_(program), loop_(loop), facts_(facts) {}
+
+  bool depends(ValueId id) {
+    auto found = known_.find(id);
+    if (found != known_.end()) return found->second;
+    const Value& value = p_.values[id];
+    bool result = value.kind == Value::carried || value.kind == Value::result ||
+                  std::ranges::count(value.axes, loop_.axis) > 0;
+    if (value.kind == Value::load) result |= facts_.written.contains(value.ref.buffer);
+    tile::for_each_index(value, [&](const Index& index) {
+      tile::for_each_term(index,
+                          [&](const Index::Term& term) { result |= term.axis_id == loop_.axis; });
+    });
+    for (AxisId axis : value.axes_reduced) result |= axis == loop_.axis;
+    tile::for_each_use(value, [&](ValueId use) { result = result || depends(use); });
+    known_[id] = result;
+    return result;
+  }
+
+ private:
+  const tile::Program& p_;
+  const Stmt& loop_;
+  const Facts& facts_;
+  std::map<ValueId, bool> known_;
+};
+
+}  // namespace
+
+// What stays the same comes before the loop.
+void Lowering::hoist_out_of(const Stmt& stmt) {
+  LoopDependence dependence(p_, stmt, facts_);
+  std::set<ValueId> seen;
+  std::function<void(ValueId)> visit = [&](ValueId id) {
+    if (id == kNone || !seen.insert(id).second) return;
+    const Value& value = p_.values[id];
+    const bool inner_axes = std::ranges::any_of(value.axes, [&](AxisId axis) {
+      return p_.axes[axis].extent.kind != tile::Extent::whole && !p_.in_grid(axis);
+    });
+    // A load that only a branch needs stays where it is.
+    const bool guarded = value.kind == Value::load && value.where != kNone;
+    if (!dependence.depends(id) && !inner_axes && !varies(id, {}) && !guarded) return evaluate(id);
+    tile::for_each_use(value, visit);
+  };
+  for_each_statement(stmt.body, [&](const Stmt& inner) {
+    if (inner.kind == Stmt::when) return;
+    tile::for_each_use(inner, visit);
+    for (ValueId id : inner.yields) visit(id);
+  });
+  for (ValueId id : stmt.yields) visit(id);
+  hoist_addresses({seen.begin(), seen.end()}, stmt.axis);
+}
+
+std::vector<Lowering::Carried> Lowering::begin_carried(const Stmt& stmt) {
+  std::vector<Carried> carried(stmt.carried.size());
+  for (size_t i = 0; i < stmt.carried.size(); ++i) {
+    const ValueId id = stmt.carried[i];
+    const Value& value = p_.values[id];
+    const AxisId pack = pack_of(id);
+    packs_[stmt.results[i]] = pack;
+    carried[i].at = points(value.axes, pack);
+    const std::string hint = value.name.empty() ? "carried" : identifier(value.name);
+    for (const Point& point : carried[i].at) {
+      const std::string start =
+          pack != kNone ? vector(stmt.init[i], point, pack) : scalar(stmt.init[i], point);
+      carried[i].names.push_back(fresh("c_" + hint));
+      line(type_name(value.dtype, pack != kNone) + " " + carried[i].names.back() + " = " + start +
+           ";");
+    }
+  }
+  return carried;
+}
+
+void Lowering::know_carried(const std::vector<ValueId>& ids, const std::vector<Carried>& carried) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    for (size_t k = 0; k < carried[i].at.size(); ++k) {
+      know(key_of(ids[i], carried[i].at[k], pack_of(ids[i])), carried[i].names[k]);
+    }
+  }
+}
+
+// The loop itself: from the tile that holds the first coordinate to the last.
+void Lowering::open_tiles(const Stmt& stmt) {
+  const tile::Axis& axis = p_.axes[stmt.axis];
+  AxisState& state = axes_[stmt.axis];
+  const Point nowhere(p_.axes.size(), 0);
+  const int64_t tile = p_.size_of(p_.tile_extent(stmt.axis)).value_or(1);
+  const std::string first = axis.inner ? state.part : "0";
+  std::string last = dim(axis.dim);
+  if (axis.inner) {
+    last = integer("min(" + state.part + " + " + std::to_string(*p_.size_of(axis.extent)) + ", " +
+                   last + ")");
+  }
+  std::string from = first;
+  if (stmt.from) {
+    const std::string low = "max(" + index(*stmt.from, nowhere, false) + " - " + first + ", 0)";
+    from = integer(first + " + (" + low + ") / " + std::to_string(tile) + " * " +
+                   std::to_string(tile));
+  }
+  if (stmt.to) last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + last + ")");
+  const std::string base = fresh("at_" + axis.name + "_tile");
+  const Dim length = axis.inner ? Dim(*p_.size_of(axis.extent)) : axis.dim;
+  open_loop("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
+                " += " + std::to_string(tile) + ")",
+            Dim::floor_div(length + Dim(tile - 1), Dim(tile)));
+  state.base = base;
+}
+
+// All of the next values are there before any of the old ones goes.
+void Lowering::pass_on(const Stmt& stmt, const std::vector<Carried>& carried) {
+  struct Move {
+    std::string to, next, type;
+  };
+  std::vector<Move> moves;
+  for (size_t i = 0; i < stmt.carried.size(); ++i) {
+    const AxisId pack = pack_of(stmt.carried[i]);
+    const DType dtype = p_.values[stmt.carried[i]].dtype;
+    for (size_t k = 0; k < carried[i].at.size(); ++k) {
+      const Point& at = carried[i].at[k];
+      std::string next =
+          pack != kNone ? vector(stmt.yields[i], at, pack) : scalar(stmt.yields[i], at);
+      if (next == carried[i].names[k]) continue;
+      moves.push_back({carried[i].names[k], std::move(next), type_name(dtype, pack != kNone)});
+    }
+  }
+  // One that is passed on from another carried value is kept first.
+  for (Move& move : moves) {
+    if (moves.size() < 2 || !move.next.starts_with("c_")) continue;
+    const std::string kept = fresh("kept");
+    line(move.type + " " + kept + " = " + move.next + ";");
+    move.next = kept;
+  }
+  for (const Move& move : moves) line(move.to + " = " + move.next + ";");
+}
+
+void Lowering::loop(const Stmt& stmt) {
+  const AxisId around = innermost_;
+  const AxisState before = axes_[stmt.axis];
+  hoist_out_of(stmt);
+  const std::vector<Carried> carried = begin_carried(stmt);
+  open_tiles(stmt);
+  innermost_ = stmt.axis;
+  know_carried(stmt.carried, carried);
+  with_axis_steps({stmt.axis}, [&] {
+    block(stmt.body);
+    pass_on(stmt, carried);
+  });
+  axes_[stmt.axis] = before;
+  innermost_ = around;
+  close_loop();
+  know_carried(stmt.results, carried);
+}
+
+}  // namespace weft::simt
