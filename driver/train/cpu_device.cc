@@ -121,7 +121,8 @@ Result<std::unique_ptr<TrainDevice>> open_cpu(const Module& module, const Device
   request.device = options.device;
   request.target_cpu = options.target_cpu;
   request.cache_folder = user_cache_folder();
-  if (options.device == "cpu") request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
+  if (options.device == "cpu")
+    request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
   WEFT_TRY(CompiledExecutable compiled, compile_executable(module, request));
   WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(std::move(compiled.executable)));
   ContextOptions context;

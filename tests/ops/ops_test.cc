@@ -11,8 +11,8 @@
 #include "ir/text/text.h"
 #include "passes/decompose.h"
 #include "passes/pass.h"
-#include "tests/support/case_file.h"
 #include "tests/ops/gradient_check.h"
+#include "tests/support/case_file.h"
 #include "tests/support/same.h"
 
 namespace weft {
