@@ -153,6 +153,19 @@ Result<Target> resolve_target(const CompileRequest& request) {
   return target;
 }
 
+#ifdef WEFT_HAS_VULKAN
+std::string key_of(const VulkanFacts& facts) {
+  std::string key =
+      cat("vulkan ", facts.vendor, " ", facts.device, " ", facts.name, " ", facts.kind, " ",
+          facts.driver, " ", facts.driver_version, " ", facts.driver_info, " ", facts.subgroup, " ",
+          facts.max_workgroup, " ", facts.push_constant_bytes, " ", facts.texel_elements);
+  for (const VulkanFeature& feature : facts.features) {
+    if (facts.has(feature.name)) key += " " + feature.name;
+  }
+  return key;
+}
+#endif
+
 // Fills in the executable's code, and what it says about its device.
 Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
                  [[maybe_unused]] const CompileRequest& request,
@@ -199,6 +212,16 @@ Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
 }
 
 }  // namespace
+
+Result<std::string> device_key([[maybe_unused]] const CompileRequest& request) {
+#ifdef WEFT_HAS_VULKAN
+  if (is_vulkan(request.device)) {
+    WEFT_TRY(Target target, resolve_target(request));
+    return key_of(*target.vulkan);
+  }
+#endif
+  return request.device;
+}
 
 Result<PlannedModule> plan_module(Module module, const CompileRequest& request) {
   WEFT_TRY(Target target, resolve_target(request));

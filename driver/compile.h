@@ -69,6 +69,9 @@ bool has_code_generator();
 // What lowering knows of the machine; `target` is null without a code generator.
 DeviceTraits device_traits(const cpu::CpuTarget* target);
 bool is_vulkan(std::string_view device);  // "vulkan" or "vulkan:N"
+// Everything that code for the request's device follows from, beside the CPU. Fails if there is no
+// such device.
+Result<std::string> device_key(const CompileRequest& request);
 
 // Without a code generator too. `module` has only the graphs that are wanted.
 Result<PlannedModule> plan_module(Module module, const CompileRequest& request);

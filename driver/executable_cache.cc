@@ -46,7 +46,8 @@ Result<std::string> key_of(const Module& module, const CompileRequest& request) 
   WEFT_TRY(cpu::CpuTarget target, cpu::resolve_cpu_target(request.target_cpu, use));
   WEFT_TRY(std::string key, cpu::circumstances(target, request.bounds_checks));
   const DeviceTraits traits = device_traits(&target);
-  key += cat("device ", request.device, " ", traits.vector_bytes, " ", traits.l1_bytes, " ",
+  WEFT_TRY(const std::string device, device_key(request));
+  key += cat("device ", device, " ", traits.vector_bytes, " ", traits.l1_bytes, " ",
              traits.l2_bytes, "\nfast_math ", request.pipeline.pass.fast_math, "\nfuse_attention ",
              request.pipeline.pass.fuse_attention, "\nskip");
   for (const std::string& pass : request.pipeline.skip) key += " " + pass;
@@ -101,7 +102,8 @@ Result<CompiledExecutable> compile_kept(Module module, const CompileRequest& req
 Result<CompiledExecutable> compile_executable(Module module, const CompileRequest& request) {
 #ifdef WEFT_HAS_LLVM
   const bool kept = !request.cache_folder.empty() && !request.keep_text && !request.choose_knobs &&
-                    is_plain(request.pipeline) && request.device == "cpu";
+                    is_plain(request.pipeline) &&
+                    (request.device == "cpu" || is_vulkan(request.device));
   if (kept) return compile_kept(std::move(module), request);
 #endif
   return compile_now(std::move(module), request);

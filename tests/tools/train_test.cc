@@ -62,6 +62,17 @@ TEST_F(TrainCommand, TrainsAndSaysWhatCameOfIt) {
   EXPECT_THAT(changed.err, HasSubstr("--lr cannot be given with --resume"));
 }
 
+TEST_F(TrainCommand, ARunMayGoOnForLonger) {
+  ASSERT_EQ(weft(start("run")).code, 0);
+  Outcome fewer = weft("train --resume run --steps 39");
+  EXPECT_EQ(fewer.code, 1);
+  EXPECT_THAT(fewer.err, HasSubstr("the run has 40 steps already"));
+  Outcome longer = weft("train --resume run --steps 45");
+  ASSERT_EQ(longer.code, 0) << longer.err;
+  EXPECT_THAT(longer.out, HasSubstr("finished at step 45"));
+  EXPECT_EQ(metrics("run").back()["step"], 45);
+}
+
 TEST_F(TrainCommand, WithJsonEveryLineIsOne) {
   Outcome outcome = weft(start("run", "--json --log-every 10"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;

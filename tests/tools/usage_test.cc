@@ -49,9 +49,9 @@ TEST_F(CliTest, UnknownDimsAndDevicesAreRefusedEverywhere) {
   EXPECT_THAT(weft("verify ffn.weft --dim B=3 --dim B=4").err, HasSubstr("given as 3 and as 4"));
   for (const char* command :
        {"verify ffn.weft", "compile ffn.weft", "dump ffn.weft", "run ffn.weft --random-inputs"}) {
-    Outcome outcome = weft(std::string(command) + " --device vulkan");
+    Outcome outcome = weft(std::string(command) + " --device cuda");
     EXPECT_EQ(outcome.code, 1) << command;
-    EXPECT_THAT(outcome.err, HasSubstr("no device 'vulkan'")) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("no device 'cuda'")) << command;
   }
 }
 

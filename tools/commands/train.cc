@@ -101,14 +101,38 @@ Status run_training(Session& session, RunFolder& folder, train::Session& run) {
   return put_result(common, folder);
 }
 
+// A run may go on for longer than it was meant to, or end where it is.
+Status change_steps(const Common& common, const RunFolder& folder, int64_t steps,
+                    TrainOptions& options) {
+  WEFT_TRY(std::vector<train::SavedCheckpoint> saved, folder.checkpoints());
+  const int64_t done = saved.empty() ? 0 : saved.back().step;
+  if (steps < done) {
+    return error({}, "--steps ", steps, ": the run has ", done, " steps already")
+        .hint(cat("--steps ", done, " ends it there"));
+  }
+  const bool by_length = options.schedule == train::ScheduleKind::cosine ||
+                         options.schedule == train::ScheduleKind::linear;
+  if (by_length && steps != options.steps) {
+    note(common, cat("the learning rate now falls over ", steps, " steps, not ", options.steps));
+  }
+  options.steps = steps;
+  options.epochs = 0;
+  std::error_code failure;
+  std::filesystem::remove(folder.result_path(), failure);
+  return folder.write_config(options);
+}
+
 Status resume(Session& session, const TrainFlags& flags) {
   WEFT_TRY(RunFolder folder, RunFolder::open(flags.resume));
   std::error_code failure;
-  if (std::filesystem::exists(folder.result_path(), failure)) {
+  if (!flags.steps && std::filesystem::exists(folder.result_path(), failure)) {
     return put_result(session.common, folder);
   }
   WEFT_TRY_STATUS(folder.lock());
   WEFT_TRY(TrainOptions options, folder.read_config());
+  if (flags.steps) {
+    WEFT_TRY_STATUS(change_steps(session.common, folder, *flags.steps, options));
+  }
   const uint64_t seed = options.seed;
   WEFT_TRY(
       std::unique_ptr<train::Session> run,
@@ -167,10 +191,10 @@ Status put_estimate(const Common& common, const train::Estimate& e, const TrainO
                  " steps of ", short_number(1e3 * e.step_seconds), " ms, without evaluations\n"));
 }
 
-// Everything about a run was chosen when it began; only where it runs may change.
+// Everything about a run was chosen when it began; only where and how long it runs may change.
 Status check_resume(const CLI::App& command) {
   const std::set<std::string> good = {"--resume", "--device", "--threads", "--target-cpu",
-                                      "--json",   "--quiet",  "--verbose"};
+                                      "--steps",  "--json",   "--quiet",   "--verbose"};
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     const std::string name =
@@ -219,7 +243,8 @@ void add_train(Session& session) {
   auto flags = std::make_shared<TrainFlags>();  // shared with the callback, which outlives this
   CLI::App* command = add_command(session, "train", "trains a model on files",
                                   "weft train gpt-char --text input.txt --out run --steps 2000\n"
-                                  "  weft train --resume run");
+                                  "  weft train --resume run\n"
+                                  "  weft train --resume run --steps 4000");
   add_train_flags(command, *flags);
   on_run(session, command, [&session, flags, command]() -> Status {
     WEFT_TRY(std::string notice, choose_device(session.common.device));
