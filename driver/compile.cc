@@ -2,6 +2,9 @@
 #include "driver/compile.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "driver/cache_folder.h"
@@ -129,13 +132,31 @@ bool is_vulkan(std::string_view device) {
 
 namespace {
 
+#ifdef WEFT_HAS_VULKAN
+// What a device can, without what failed its self-test. Asked once in a process for each way a
+// driver may lie: it opens the device.
+Result<VulkanFacts> tested_device(const CompileRequest& request) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, VulkanFacts> known;
+  const char* lie = std::getenv("WEFT_VULKAN_LIE");
+  const std::pair<std::string, std::string> key = {request.device, lie == nullptr ? "" : lie};
+  const std::lock_guard<std::mutex> guard(mutex);
+  auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  VulkanOptions options;
+  options.device = request.device;
+  options.cache_folder = vulkan_folder(request.cache_folder);
+  options.self_test = true;
+  WEFT_TRY(std::shared_ptr<VulkanDevice> device, open_vulkan(options));
+  return known[key] = facts_of(*device);
+}
+#endif
+
 Result<Target> resolve_target(const CompileRequest& request) {
   Target target;
   if (is_vulkan(request.device)) {
 #ifdef WEFT_HAS_VULKAN
-    WEFT_TRY(std::vector<VulkanFacts> devices, vulkan_devices());
-    WEFT_TRY(uint32_t number, choose_vulkan(request.device, devices));
-    target.vulkan = devices[number];
+    WEFT_TRY(target.vulkan, tested_device(request));
     target.traits = simt_traits();
     return target;
 #else

@@ -13,6 +13,7 @@ using tile::Extent;
 using tile::Knob;
 
 constexpr int64_t kElementsPerPartial = 65536;  // as long as rows let it be so:
+constexpr int64_t kElementsPerSimtPartial = 4096;  // more, and shorter, programs
 constexpr int64_t kRowsPerPartial = 256;
 constexpr int64_t kFewestRowsPerPartial = 8;
 constexpr int64_t kElementsPerStep = 1024;
@@ -174,7 +175,7 @@ class Rows {
 
   // How many steps along the outermost row axis a program takes.
   int64_t steps_per_program(const std::vector<Space::Group>& rows) const {
-    int64_t steps = kElementsPerPartial;
+    int64_t steps = t_.region().device.simt ? kElementsPerSimtPartial : kElementsPerPartial;
     if (!is_flat()) {
       for (size_t i = shape_.rows; i < shape_.full.size(); ++i) {
         const Dim& columns = shape_.full[i];

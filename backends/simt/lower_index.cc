@@ -133,19 +133,26 @@ std::string Lowering::index(const Index& index, const Point& at, bool clamped) {
   return text;
 }
 
-// Fails the launch, and goes on with a number that exists.
-std::string Lowering::checked(const std::string& number, const Dim& limit,
-                              const std::string& what) {
+// Fails the launch, and goes on with a number that exists. What is computed for coordinates that do
+// not exist may be anything.
+std::string Lowering::checked(const std::string& number, const Dim& limit, const std::string& what,
+                              const std::vector<AxisId>& axes, const Point& at) {
   auto found = std::ranges::find(out_.checks, what);
   const auto check = found - out_.checks.begin();
   if (found == out_.checks.end()) out_.checks.push_back(what);
   const std::string size = dim(limit);
-  const std::string key = "checked:" + number + ":" + size;
+  std::string here;
+  for (AxisId axis : axes) {
+    const std::string one = exists(axis, at);
+    if (!one.empty()) here += (here.empty() ? "" : " && ") + one;
+  }
+  const std::string key = "checked:" + number + ":" + size + ":" + here;
   if (const std::string* text = known(key)) return *text;
   const std::string name = fresh("at");
   line("int " + name + " = " + number + ";");
-  line("if (uint(" + name + ") >= uint(" + size + ")) { weft_fail(" + std::to_string(check) +
-       "); " + name + " = 0; }");
+  const std::string tell = "weft_fail(" + std::to_string(check) + "); ";
+  line("if (uint(" + name + ") >= uint(" + size + ")) { " +
+       (here.empty() ? tell : "if (" + here + ") " + tell) + name + " = 0; }");
   know(key, name);
   return name;
 }
@@ -160,7 +167,8 @@ std::string Lowering::address(const Ref& ref, const Point& at, bool clamped) {
     std::string place = index(ref.at[i], at, clamped);
     if (comes_from_data(ref.at[i])) {
       place = checked(place, buffer.dims[i],
-                      "an index into %" + buffer.name + " is not below " + buffer.dims[i].str());
+                      "an index into %" + buffer.name + " is not below " + buffer.dims[i].str(),
+                      tile::axes_of(p_, ref), at);
     }
     text = sum(text, product(place, dim(buffer.strides[i])));
   }

@@ -111,7 +111,7 @@ void Lowering::open_tiles(const Stmt& stmt) {
   }
   if (stmt.to) last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + last + ")");
   const std::string base = fresh("at_" + axis.name + "_tile");
-  const Dim length = axis.inner ? Dim(*p_.size_of(axis.extent)) : axis.dim;
+  const Dim length = axis.inner ? Dim::min(Dim(*p_.size_of(axis.extent)), axis.dim) : axis.dim;
   open_loop("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
                 " += " + std::to_string(tile) + ")",
             Dim::floor_div(length + Dim(tile - 1), Dim(tile)));
@@ -154,7 +154,10 @@ void Lowering::loop(const Stmt& stmt) {
   innermost_ = stmt.axis;
   know_carried(stmt.carried, carried);
   with_axis_steps({stmt.axis}, [&] {
+    const size_t before_yields = later_.size();
+    later_.insert(later_.end(), stmt.yields.begin(), stmt.yields.end());
     block(stmt.body);
+    later_.resize(before_yields);
     pass_on(stmt, carried);
   });
   axes_[stmt.axis] = before;

@@ -61,7 +61,7 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
     const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
     const std::string last = tile ? std::to_string(*tile) : dim(p_.axes[axis].dim);
     const std::string step = fresh("at_" + p_.axes[axis].name + "_step");
-    const Dim length = tile ? Dim(*tile) : p_.axes[axis].dim;
+    const Dim length = tile ? Dim::min(Dim(*tile), p_.axes[axis].dim) : p_.axes[axis].dim;
     open_loop("for (int " + step + " = 0; " + step + " < " + last + "; " + step +
                   " += " + std::to_string(span) + ")",
               Dim::floor_div(length + Dim(span - 1), Dim(span)));
@@ -89,10 +89,18 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       const std::string mask = std::to_string(distance * layout.lane_stride) + "u";
       for (size_t i = 0; i < variables.size(); ++i) {
         others[i] = fresh("other");
-        const bool logical = types[i] == "bool";
-        line(types[i] + " " + others[i] + " = " + (logical ? "bool(" : "") + "subgroupShuffleXor(" +
-             (logical ? "uint(" + variables[i] + ")" : variables[i]) + ", " + mask + ")" +
-             (logical ? ")" : "") + ";");
+        // Subgroups exchange words of 32 bits.
+        std::string sent = variables[i];
+        std::string before, after;
+        if (types[i] == "bool") {
+          sent = "uint(" + sent + ")";
+          before = "bool(", after = ")";
+        } else if (types[i] == "int64_t") {
+          sent = "unpackInt2x32(" + sent + ")";
+          before = "packInt2x32(", after = ")";
+        }
+        line(types[i] + " " + others[i] + " = " + before + "subgroupShuffleXor(" + sent + ", " +
+             mask + ")" + after + ";");
       }
       take(others);
     }

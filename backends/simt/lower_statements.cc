@@ -35,7 +35,43 @@ void Lowering::serial_axes(size_t next, const std::function<void()>& body) {
 }
 
 void Lowering::block(const tile::Block& block, size_t first) {
-  for (size_t i = first; i < block.size(); ++i) statement(block[i]);
+  for (size_t i = first; i < block.size(); ++i) {
+    if (block[i].ref.buffer != kNone) sum_before(block[i].ref.buffer, block, i + 1);
+    statement(block[i]);
+  }
+}
+
+// What is walked in steps is read again by each walk. Before a buffer is overwritten, everything
+// that is summed up from what it held is summed up.
+void Lowering::sum_before(BufferId buffer, const tile::Block& block, size_t next) {
+  std::map<ValueId, bool> known;
+  std::function<bool(ValueId)> reads = [&](ValueId id) {
+    auto found = known.find(id);
+    if (found != known.end()) return found->second;
+    const Value& value = p_.values[id];
+    bool result = value.kind == Value::load && value.ref.buffer == buffer && varies(id, {});
+    tile::for_each_use(value, [&](ValueId use) { result = reads(use) || result; });
+    return known[id] = result;
+  };
+  std::function<void(ValueId)> visit = [&](ValueId id) {
+    if (id == kNone || !reads(id)) return;
+    const Value& value = p_.values[id];
+    const bool sums = value.kind == Value::reduce || value.kind == Value::dot;
+    if (sums && !varies(id, {})) {
+      evaluate(id);
+    } else if (value.kind == Value::load) {
+      fail("%" + p_.buffers[buffer].name + " is read again after it was overwritten");
+    } else {
+      tile::for_each_use(value, visit);
+    }
+  };
+  for (size_t i = next; i < block.size(); ++i) {
+    for_each_statement({block[i]}, [&](const Stmt& stmt) {
+      tile::for_each_use(stmt, visit);
+      for (ValueId id : stmt.yields) visit(id);
+    });
+  }
+  for (ValueId id : later_) visit(id);
 }
 
 void Lowering::statement(const Stmt& stmt) {

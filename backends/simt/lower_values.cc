@@ -164,8 +164,10 @@ std::string Lowering::compute(ValueId id, const Point& at, AxisId axis) {
     case Value::map: return compute_map(value, at, axis);
     case Value::coord: {
       std::string number = index(value.index, at, false);
-      if (value.limit)
-        number = checked(number, *value.limit, "an index is not below " + value.limit->str());
+      if (value.limit) {
+        number = checked(number, *value.limit, "an index is not below " + value.limit->str(),
+                         value.axes, at);
+      }
       if (value.dtype == DType::i32) return "(" + number + ")";
       return type_name(value.dtype, false) + "(" + number + ")";
     }
@@ -220,7 +222,34 @@ std::string cast_to(const std::string& x, DType from, DType to, bool four) {
 
 }  // namespace
 
+// A coordinate or a small number: an i64 that 32 bits hold.
+bool Lowering::is_small(ValueId id) const {
+  const Value& value = p_.values[id];
+  if (value.dtype != DType::i64) return false;
+  if (value.kind == Value::constant) {
+    return value.integer >= INT32_MIN && value.integer <= INT32_MAX;
+  }
+  return value.kind == Value::coord && !value.limit;
+}
+
+std::string Lowering::small(ValueId id, const Point& at) {
+  const Value& value = p_.values[id];
+  if (value.kind == Value::constant) return "int(" + std::to_string(value.integer) + ")";
+  return integer(index(value.index, at, false));
+}
+
 std::string Lowering::compute_map(const Value& value, const Point& at, AxisId axis) {
+  // Coordinates are compared in 32 bits: Mesa's CPU driver has been seen to compare them wrongly
+  // after widening.
+  const bool compares =
+      value.op == Op::lt || value.op == Op::le || value.op == Op::eq || value.op == Op::ne;
+  if (compares && is_small(value.operands[0]) && is_small(value.operands[1])) {
+    const char* sign = value.op == Op::lt   ? " < "
+                       : value.op == Op::le ? " <= "
+                       : value.op == Op::eq ? " == "
+                                            : " != ";
+    return small(value.operands[0], at) + sign + small(value.operands[1], at);
+  }
   std::vector<std::string> x;
   for (ValueId operand : value.operands) {
     x.push_back(axis == kNone ? scalar(operand, at) : vector(operand, at, axis));

@@ -72,7 +72,8 @@ class Lowering {
   bool comes_from_data(const Index& index) const;
   bool is_invariant(const Index& index) const;
   void hoist_addresses(const std::vector<ValueId>& roots, AxisId along);
-  std::string checked(const std::string& number, const Dim& limit, const std::string& what);
+  std::string checked(const std::string& number, const Dim& limit, const std::string& what,
+                      const std::vector<AxisId>& axes, const Point& at);
   void open_program();
 
   // ---- points
@@ -87,6 +88,8 @@ class Lowering {
   std::string compute(ValueId id, const Point& at, AxisId axis);
   std::string compute_map(const Value& value, const Point& at, AxisId axis);
   std::string constant(const Value& value, AxisId axis) const;
+  bool is_small(ValueId id) const;
+  std::string small(ValueId id, const Point& at);
   std::string random(const Value& value, const Point& at);
   AxisId pack_of(ValueId id);
   AxisId find_pack(ValueId id);
@@ -122,6 +125,7 @@ class Lowering {
   // ---- statements (lower_statements.cc)
   void block(const tile::Block& block, size_t first = 0);
   void statement(const Stmt& stmt);
+  void sum_before(BufferId buffer, const tile::Block& block, size_t next);
   void store(const Stmt& stmt);
   void scatter(const Stmt& stmt);
   void when(const Stmt& stmt);
@@ -164,6 +168,7 @@ class Lowering {
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;
   AxisId innermost_ = kNone;  // the axis of the loop around
+  std::vector<ValueId> later_;  // what the loops around yield
   std::set<AxisId> open_;     // stepped axes that a loop walks here
   std::string problem_;
 };

@@ -78,7 +78,8 @@ simt::Profile profile_of(const VulkanFacts& device) {
   profile.storage16 = device.has("storage16");
   profile.most_numbers = device.push_constant_bytes / 4;
   // Drivers that run on the CPU: storage buffers cost ten times a texel there.
-  const bool texels = device.kind == "cpu" && device.texel_elements >= (1 << 24);
+  const bool texels = device.kind == "cpu" && device.texel_elements >= (1 << 24) &&
+                      device.has("texel_buffer") && device.has("image_buffer");
   profile.texel_loads = texels;
   profile.image_stores = texels;
   return profile;

@@ -56,8 +56,7 @@ constexpr const char* kHalf =
     "    return sign != 0u ? -small : small;\n"
     "  }\n"
     "  return uintBitsToFloat(sign | (rest + (112u << 23)));\n"
-    "}\n"
-    "float weft_round_f16(float x) { return weft_from_f16(weft_to_f16(x)); }\n";
+    "}\n";
 
 constexpr const char* kBrain =
     "uint weft_to_bf16(float x) {\n"
@@ -65,8 +64,7 @@ constexpr const char* kBrain =
     "  if (isnan(x)) return 0x7fc0u;\n"
     "  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;\n"
     "}\n"
-    "float weft_from_bf16(uint bits) { return uintBitsToFloat(bits << 16); }\n"
-    "float weft_round_bf16(float x) { return weft_from_bf16(weft_to_bf16(x)); }\n";
+    "float weft_from_bf16(uint bits) { return uintBitsToFloat(bits << 16); }\n";
 
 constexpr const char* kIntegers =
     "int weft_wrap_i8(int x) { return bitfieldExtract(x, 0, 8); }\n"
@@ -160,12 +158,26 @@ constexpr const char* kBits =
 
 std::vector<Function> number_functions() {
   return {
-      {"weft_max(", kExtremes},     {"weft_min(", kExtremes},      {"weft_random(", random_text()},
-      {"weft_to_f16(", kHalf},      {"weft_from_f16(", kHalf},     {"weft_round_f16(", kHalf},
-      {"weft_to_bf16(", kBrain},    {"weft_from_bf16(", kBrain},   {"weft_round_bf16(", kBrain},
-      {"weft_wrap_i8(", kIntegers}, {"weft_floordiv(", kIntegers}, {"weft_mod(", kIntegers},
-      {"int64_t", kLongIntegers},   {"weft_to_i32(", kCasts},      {"weft_to_u32(", kCasts},
-      {"weft_to_i8(", kCasts},      {"weft_to_u8(", kCasts},       {"weft_better(", kBetter},
+      {"weft_round_f16(",
+       "float weft_round_f16(float x) { return weft_from_f16(weft_to_f16(x)); }\n", 1},
+      {"weft_round_bf16(",
+       "float weft_round_bf16(float x) { return weft_from_bf16(weft_to_bf16(x)); }\n", 1},
+      {"weft_max(", kExtremes},
+      {"weft_min(", kExtremes},
+      {"weft_random(", random_text()},
+      {"weft_to_f16(", kHalf},
+      {"weft_from_f16(", kHalf},
+      {"weft_to_bf16(", kBrain},
+      {"weft_from_bf16(", kBrain},
+      {"weft_wrap_i8(", kIntegers},
+      {"weft_floordiv(", kIntegers},
+      {"weft_mod(", kIntegers},
+      {"int64_t", kLongIntegers},
+      {"weft_to_i32(", kCasts},
+      {"weft_to_u32(", kCasts},
+      {"weft_to_i8(", kCasts},
+      {"weft_to_u8(", kCasts},
+      {"weft_better(", kBetter},
       {"weft_bits(", kBits},
   };
 }

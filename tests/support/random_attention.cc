@@ -17,8 +17,8 @@ using Perm = std::vector<int64_t>;
 
 class Speller {
  public:
-  Speller(Module& module, Graph& graph, uint64_t seed, double least_added)
-      : graph_(graph), b_(module, graph), random_(seed), least_added_(least_added) {}
+  Speller(Module& module, Graph& graph, uint64_t seed, double least_added, DType loss)
+      : graph_(graph), b_(module, graph), random_(seed), least_added_(least_added), loss_(loss) {}
 
   void run() {
     choose_sizes();
@@ -26,7 +26,7 @@ class Speller {
     Value scores = masked(product());
     Value out = weighted(scores);
     graph_.outputs.push_back({"out", out});
-    Value wide = b_.cast_to(out, DType::f64);
+    Value wide = b_.cast_to(out, loss_);
     Perm axes;
     for (size_t i = 0; i < b_.shape(wide).size(); ++i) axes.push_back(static_cast<int64_t>(i));
     graph_.outputs.push_back({"loss", b_.sum({b_.mul({wide, wide})}, {{"axes", axes}})});
@@ -278,18 +278,19 @@ class Speller {
   bool safe_ = false;
   double fill_ = -1e9;
   double least_added_;
+  DType loss_;
   Shape lead_, split_;
   Value q_, k_, v_;
 };
 
 }  // namespace
 
-RandomAttention random_attention(uint64_t seed, double least_added) {
+RandomAttention random_attention(uint64_t seed, double least_added, DType loss) {
   RandomAttention result;
   result.module.dims.bounds["T"] = {1, 7};
   result.module.dims.bounds["B"] = {1, 3};
   Graph graph("forward");
-  Speller speller(result.module, graph, seed * 0x9e3779b97f4a7c15 + 1, least_added);
+  Speller speller(result.module, graph, seed * 0x9e3779b97f4a7c15 + 1, least_added, loss);
   speller.run();
   result.module.graphs.push_back(std::move(graph));
   result.spelling = speller.spelling;

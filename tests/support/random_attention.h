@@ -17,6 +17,7 @@ struct RandomAttention {
 
 // The same for the same seed. No row of scores is masked throughout where the spelling would have
 // NaN. A mask that is finite and added has no number below `least_added`.
-RandomAttention random_attention(uint64_t seed, double least_added = -1e9);
+// The loss is a number of type `loss`.
+RandomAttention random_attention(uint64_t seed, double least_added = -1e9, DType loss = DType::f64);
 
 }  // namespace weft
