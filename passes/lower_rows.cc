@@ -12,7 +12,7 @@ namespace {
 using tile::Extent;
 using tile::Knob;
 
-constexpr int64_t kElementsPerPartial = 65536;  // as long as rows let it be so:
+constexpr int64_t kElementsPerPartial = 65536;     // as long as rows let it be so:
 constexpr int64_t kElementsPerSimtPartial = 4096;  // more, and shorter, programs
 constexpr int64_t kRowsPerPartial = 256;
 constexpr int64_t kFewestRowsPerPartial = 8;

@@ -167,9 +167,9 @@ class Lowering {
   std::vector<AxisState> axes_;
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;
-  AxisId innermost_ = kNone;  // the axis of the loop around
+  AxisId innermost_ = kNone;    // the axis of the loop around
   std::vector<ValueId> later_;  // what the loops around yield
-  std::set<AxisId> open_;     // stepped axes that a loop walks here
+  std::set<AxisId> open_;       // stepped axes that a loop walks here
   std::string problem_;
 };
 
