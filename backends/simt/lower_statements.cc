@@ -115,6 +115,33 @@ std::vector<AxisId> Lowering::walked_axes(const Stmt& stmt) const {
   return axes;
 }
 
+// Who writes an element of a statement: one of those that hold it, if it exists and is wanted.
+std::string Lowering::write_condition(const Stmt& stmt, const std::vector<AxisId>& axes,
+                                      const Point& at) {
+  std::string condition = owner_condition(axes);
+  for (AxisId axis : axes) {
+    const std::string one = exists(axis, at);
+    if (!one.empty()) condition += (condition.empty() ? "" : " && ") + one;
+  }
+  if (stmt.where != kNone) {
+    condition += (condition.empty() ? "" : " && ") + scalar(stmt.where, at);
+  }
+  return condition;
+}
+
+// Whether invocations that do not write an element read it: they have to be done first.
+bool Lowering::others_read(const Stmt& stmt, const std::vector<AxisId>& axes) const {
+  const bool read = std::ranges::any_of(facts_.accesses, [&](const Access& access) {
+    return !access.writes && access.ref->buffer == stmt.ref.buffer;
+  });
+  if (!read) return false;
+  for (AxisId axis = 0; axis < p_.axes.size(); ++axis) {
+    const AxisLayout& layout = layout_.axes[axis];
+    if (layout.lanes * layout.waves > 1 && std::ranges::count(axes, axis) == 0) return true;
+  }
+  return false;
+}
+
 void Lowering::store(const Stmt& stmt) {
   const std::vector<AxisId> axes = walked_axes(stmt);
   std::vector<ValueId> roots = {stmt.value};
@@ -124,7 +151,6 @@ void Lowering::store(const Stmt& stmt) {
   const bool alone = stmt.kind == Stmt::update || stmt.where != kNone;
   if (pack != kNone && (layout_.axes[pack].pack != 4 || !words || alone)) pack = kNone;
   if (pack != kNone && !packs_whole(stmt.ref.buffer)) pack = kNone;
-  const std::string owner = owner_condition(axes);
   in_steps(axes, roots, [&] {
     struct Write {
       std::string condition, value;
@@ -132,17 +158,11 @@ void Lowering::store(const Stmt& stmt) {
     };
     std::vector<Write> writes;  // everything is read before anything is written
     for (const Point& at : points(axes, pack)) {
-      std::string condition = owner;
-      for (AxisId axis : axes) {
-        const std::string one = exists(axis, at);
-        if (!one.empty()) condition += (condition.empty() ? "" : " && ") + one;
-      }
-      if (stmt.where != kNone) {
-        condition += (condition.empty() ? "" : " && ") + scalar(stmt.where, at);
-      }
+      const std::string condition = write_condition(stmt, axes, at);
       std::string value = pack != kNone ? vector(stmt.value, at, pack) : scalar(stmt.value, at);
-      writes.push_back({condition, value, at});
+      writes.push_back({condition, std::move(value), at});
     }
+    if (others_read(stmt, axes)) line("barrier();");
     std::string condition;
     for (const Write& write : writes) {
       if (write.condition != condition) {
@@ -171,17 +191,9 @@ void Lowering::scatter(const Stmt& stmt) {
   // The order's axis varies slowest.
   std::erase(ordered, stmt.axis);
   if (std::ranges::count(axes, stmt.axis) > 0) ordered.insert(ordered.begin(), stmt.axis);
-  const std::string owner = owner_condition(axes);
   in_steps(ordered, {stmt.value}, [&] {
     for (const Point& at : points(ordered)) {
-      std::string condition = owner;
-      for (AxisId axis : axes) {
-        const std::string one = exists(axis, at);
-        if (!one.empty()) condition += (condition.empty() ? "" : " && ") + one;
-      }
-      if (stmt.where != kNone) {
-        condition += (condition.empty() ? "" : " && ") + scalar(stmt.where, at);
-      }
+      const std::string condition = write_condition(stmt, axes, at);
       const std::string value = scalar(stmt.value, at);
       open(condition.empty() ? "" : "if (" + condition + ")");
       const std::string place = integer(address(stmt.ref, at, false));

@@ -142,6 +142,8 @@ class Lowering {
   void know_carried(const std::vector<ValueId>& ids, const std::vector<Carried>& carried);
   void with_axis_steps(const std::vector<AxisId>& axes, const std::function<void()>& body);
   std::string owner_condition(const std::vector<AxisId>& axes);
+  std::string write_condition(const Stmt& stmt, const std::vector<AxisId>& axes, const Point& at);
+  bool others_read(const Stmt& stmt, const std::vector<AxisId>& axes) const;
   std::vector<AxisId> walked_axes(const Stmt& stmt) const;
   void serial_axes(size_t next, const std::function<void()>& body);
 
