@@ -6,6 +6,7 @@
 #include "ir/oracle/sizes.h"
 #include "ir/oracle/tensor.h"
 #include "runtime/memory.h"
+#include "runtime/side_by_side.h"
 
 namespace weft {
 namespace {
@@ -41,6 +42,7 @@ class Binder {
       number_ = i;
       WEFT_TRY_STATUS(bind_step(plan_.steps[i]));
     }
+    group_steps(bound_);
     return std::move(bound_);
   }
 
@@ -242,7 +244,8 @@ class Binder {
             nullptr,
             0,
             static_cast<uint32_t>(bound_.step_buffers.size()),
-            static_cast<uint32_t>(bound_.args.size())};
+            static_cast<uint32_t>(bound_.args.size()),
+            static_cast<uint32_t>(bound_.spans.size())};
   }
 
   // What a launch's numbers follow from, beside the sizes around it: the meaning of its symbols.
@@ -251,6 +254,7 @@ class Binder {
     Symbols symbols;
     int64_t programs = 0;
     uint32_t first_arg = 0;
+    uint32_t first_span = 0;
   };
 
   // The layers of a model launch the same kernels with the same numbers: computed once.
@@ -274,7 +278,8 @@ class Binder {
     if (!symbols.empty()) own = sizes_;
     for (const auto& [symbol, value] : symbols) own[std::string(symbol)] = value;
     const DimBinding& inside = symbols.empty() ? sizes_ : own;
-    Numbers result{std::move(symbols), 0, static_cast<uint32_t>(bound_.args.size())};
+    Numbers result{std::move(symbols), 0, static_cast<uint32_t>(bound_.args.size()),
+                   static_cast<uint32_t>(bound_.spans.size())};
     WEFT_TRY(result.programs, number(kernel.programs, "the size of a grid", inside));
     if (result.programs < 0) {
       return fail("kernel ", kernel.name, " has ", result.programs, " programs");
@@ -299,6 +304,11 @@ class Binder {
     WEFT_TRY(int64_t scratch, number(kernel.scratch_bytes, "scratch", inside));
     if (scratch < 0) return fail("kernel ", kernel.name, " has ", scratch, " bytes of scratch");
     bound_.scratch_bytes = std::max(bound_.scratch_bytes, scratch);
+    for (size_t i = 0; i < kernel.uses.size(); ++i) {
+      const int64_t each = byte_size(plan_.buffers[launch.buffers[i].buffer].dtype);
+      WEFT_TRY(const int64_t elements, number(kernel.uses[i].elements, "a range", inside));
+      bound_.spans.push_back(std::clamp<int64_t>(elements, 0, INT64_MAX / each) * each);
+    }
     return result;
   }
 
@@ -307,10 +317,10 @@ class Binder {
     if (numbers->programs == 0) return ok();  // nothing to compute
     BoundStep bound = started(step);
     bound.first_arg = numbers->first_arg;
+    bound.first_span = numbers->first_span;
     bound.count = numbers->programs;
     bound.function = bound_.loaded->function(step.program);
     WEFT_TRY_STATUS(bind_places(step));
-    bound_.most_buffers = std::max(bound_.most_buffers, static_cast<uint32_t>(step.buffers.size()));
     bound_.steps.push_back(bound);
     return ok();
   }

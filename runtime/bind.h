@@ -30,6 +30,7 @@ struct BoundStep {
   int64_t count = 0;            // programs of a launch, bytes of a copy
   uint32_t first_buffer = 0;    // into BoundGraph::step_buffers
   uint32_t first_arg = 0;       // into BoundGraph::args
+  uint32_t first_span = 0;      // into BoundGraph::spans
 
   bool is_copy() const { return step->kind == Step::copy; }
 };
@@ -61,9 +62,13 @@ struct BoundGraph {
   std::vector<BoundStep> steps;
   std::vector<BoundStep::Buffer> step_buffers;
   std::vector<int64_t> args;
-  int64_t arena_bytes = 0;    // the peak of the plan: what the arena takes
-  int64_t scratch_bytes = 0;  // per thread, for the kernel that needs most
-  uint32_t most_buffers = 0;  // of one launch
+  // Bytes of each of a launch's buffers that its kernel touches; of kernels with `uses` only.
+  std::vector<int64_t> spans;
+  // Steps may run side by side with those before them, back to the last one that begins a group.
+  std::vector<uint32_t> groups;  // numbers of steps that begin one
+  int64_t arena_bytes = 0;       // the peak of the plan: what the arena takes
+  int64_t scratch_bytes = 0;     // per thread, for the kernel that needs most
+  uint32_t most_buffers = 0;     // of the steps of one group
 
   const std::string& name() const { return loaded->executable().graphs[graph].graph; }
   const Kernel& kernel(const BoundStep& step) const {

@@ -28,6 +28,13 @@ struct Binding {
   bool writes = false;
 };
 
+// What a kernel does with one of its buffers: elements 0 to `elements` - 1 from where a launch
+// places it, evaluated like an argument.
+struct BufferUse {
+  bool writes = false;
+  Dim elements;
+};
+
 // A Tile program as machine code; has the number of its program in Plan::programs.
 struct Kernel {
   std::string name;
@@ -37,6 +44,7 @@ struct Kernel {
   Dim programs;           // size of the grid (serial axes not counted)
   Dim scratch_bytes;      // per thread
   uint32_t buffers = 0;
+  std::vector<BufferUse> uses;      // one per buffer, or none: then nothing runs beside it
   std::vector<std::string> checks;  // what a failed check says: KernelFailure::check - 1 into it
 
   // Of SIMT devices; `entry` and `bytes` are the words of a SPIR-V module with entry point "main".

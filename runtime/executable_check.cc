@@ -221,6 +221,10 @@ class Checker {
       return fail("a step launches kernel ", step.program, " of ", executable_.kernels.size());
     }
     const Kernel& kernel = executable_.kernels[step.program];
+    if (!kernel.uses.empty() && kernel.uses.size() != kernel.buffers) {
+      return fail("kernel ", kernel.name, " has ", kernel.buffers, " buffers and uses ",
+                  kernel.uses.size());
+    }
     if (step.buffers.size() == kernel.buffers) return ok();
     return fail("kernel ", kernel.name, " has ", kernel.buffers, " buffers and is given ",
                 step.buffers.size());

@@ -66,6 +66,14 @@ void count(const std::vector<Step>& steps, GraphFacts& facts) {
   }
 }
 
+// -1 for a symbolic shape, and for one of more bytes than can be counted.
+int64_t static_bytes(const Type& type) {
+  const std::optional<int64_t> elements = element_count(type.shape).evaluate({});
+  int64_t bytes = 0;
+  if (!elements || __builtin_mul_overflow(*elements, byte_size(type.dtype), &bytes)) return -1;
+  return bytes;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
@@ -101,15 +109,22 @@ LoadedExecutable::LoadedExecutable(Executable executable) : executable_(std::mov
 
 void LoadedExecutable::find_storage(GraphFacts& facts, const GraphPlan& plan) const {
   std::map<std::string, const StorageBlock*> blocks;
-  for (const StorageBlock& block : executable_.blocks) blocks.emplace(block.name, &block);
+  std::map<std::string, SharedPlace> members;
+  for (const StorageBlock& block : executable_.blocks) {
+    blocks.emplace(block.name, &block);
+    SharedPlace place{storage_of(block.name), 0};
+    for (const std::string& member : block.members) {
+      members.emplace(member, place);
+      // A block that is too large for its bytes to be counted cannot be bound.
+      const int64_t bytes = static_bytes(executable_.storage[storage_of(member)].type);
+      if (__builtin_add_overflow(place.offset, bytes, &place.offset)) place.offset = 0;
+    }
+  }
   std::set<uint32_t> fixed;
   auto add = [&](const std::string& name) -> int64_t {
     const uint32_t index = storage_of(name);
-    const Type& type = executable_.storage[index].type;
-    const std::optional<int64_t> elements = element_count(type.shape).evaluate({});
-    int64_t bytes = 0;
-    if (!elements || __builtin_mul_overflow(*elements, byte_size(type.dtype), &bytes)) return -1;
-    fixed.insert(index);
+    const int64_t bytes = static_bytes(executable_.storage[index].type);
+    if (bytes >= 0) fixed.insert(index);
     return bytes;
   };
   for (const PlanBuffer& buffer : plan.buffers) {
@@ -125,6 +140,13 @@ void LoadedExecutable::find_storage(GraphFacts& facts, const GraphPlan& plan) co
       bytes = add(buffer.name);
     }
     facts.storage_bytes.push_back(bytes);
+    SharedPlace place;
+    if (auto member = members.find(buffer.name); member != members.end()) {
+      place = member->second;
+    } else if (buffer.kind == PlanBuffer::storage) {
+      place.first = storage_of(buffer.name);
+    }
+    facts.storage_places.push_back(place);
   }
   facts.fixed_storage.assign(fixed.begin(), fixed.end());
 }

@@ -24,12 +24,19 @@ Status check_executable(const Executable& executable, const Loc& loc);
 Status check_simt_kernels(const Executable& executable, const Loc& loc);
 
 // What sizes do not change about a graph.
+// Where a storage lies: members of a block share memory.
+struct SharedPlace {
+  uint32_t first = 0;  // the storage that begins the memory, into Executable::storage
+  int64_t offset = 0;  // in bytes
+};
+
 struct GraphFacts {
   std::set<std::string> symbols;        // the symbolic dims that it needs sizes for
   std::vector<uint32_t> fixed_storage;  // that it uses, of static shape: into Executable::storage
   std::vector<int64_t> storage_bytes;   // per buffer: of the static storage behind it; else -1
-  size_t steps = 0;                     // of the plan, with those in repeats
-  size_t places = 0;                    // of their buffers
+  std::vector<SharedPlace> storage_places;  // per buffer, of those that are storage
+  size_t steps = 0;                         // of the plan, with those in repeats
+  size_t places = 0;                        // of their buffers
 };
 
 // Immutable.

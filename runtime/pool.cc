@@ -59,7 +59,7 @@ Result<int> thread_count(int asked) {
   return asked == 0 ? std::min(cores(), kMaxThreads) : asked;
 }
 
-Pool::Pool(int threads) : parts_(static_cast<size_t>(threads)) {
+Pool::Pool(int threads) : parts_(static_cast<size_t>(threads) * kMostJobs) {
   // More threads than cores must not spin: the one that is waited for may need the core.
   spin_nanoseconds_ = threads <= cores() ? kSpinNanoseconds : 0;
   workers_.reserve(static_cast<size_t>(threads));
@@ -79,12 +79,17 @@ Pool::~Pool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Pool::run(int64_t count, Call call, void* context) {
+void Pool::run(std::span<const int64_t> counts, Call call, void* context) {
   WEFT_CHECK(!inside_parallel, "a launch does not launch");
-  if (count <= 0) return;
+  WEFT_CHECK(counts.size() <= kMostJobs, "not more jobs than there is room for");
+  int64_t total = 0;
+  for (int64_t count : counts) total += std::max<int64_t>(count, 0);
+  if (total == 0) return;
   inside_parallel = true;
-  if (count == 1 || workers_.empty()) {
-    call(context, 0, count, 0);
+  if (total == 1 || workers_.empty()) {
+    for (size_t job = 0; job < counts.size(); ++job) {
+      if (counts[job] > 0) call(context, job, 0, counts[job], 0);
+    }
     inside_parallel = false;
     return;
   }
@@ -92,10 +97,13 @@ void Pool::run(int64_t count, Call call, void* context) {
     std::lock_guard lock(turn_);
     call_ = call;
     context_ = context;
-    for (int64_t i = 0; i < threads(); ++i) {
-      Part& part = parts_[static_cast<size_t>(i)];
-      part.next.store(share(count, i), std::memory_order_relaxed);
-      part.end = share(count, i + 1);
+    jobs_ = counts.size();
+    for (size_t job = 0; job < jobs_; ++job) {
+      const int64_t count = std::max<int64_t>(counts[job], 0);
+      for (int i = 0; i < threads(); ++i) {
+        part(i, job).next.store(share(count, i), std::memory_order_relaxed);
+        part(i, job).end = share(count, i + 1);
+      }
     }
     // No worker is active and none can join: the low half is free to be overwritten.
     uint32_t number = state_.load(std::memory_order_relaxed) & ~(kNumberStep - 1);
@@ -115,15 +123,19 @@ int64_t Pool::share(int64_t count, int64_t thread) const {
 
 void Pool::work(int thread) {
   for (int i = 0; i < threads(); ++i) {
-    Part& part = parts_[static_cast<size_t>((thread + i) % threads())];
-    int64_t begin = part.next.load(std::memory_order_relaxed);
-    while (begin < part.end) {
-      const int64_t end = begin + std::max<int64_t>(1, (part.end - begin) / kLeftPerPiece);
-      // On failure `begin` is what another thread left.
-      if (!part.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-      call_(context_, begin, end, thread);
-      begin = part.next.load(std::memory_order_relaxed);
-    }
+    const int owner = (thread + i) % threads();
+    for (size_t job = 0; job < jobs_; ++job) walk(part(owner, job), job, thread);
+  }
+}
+
+void Pool::walk(Part& part, size_t job, int thread) {
+  int64_t begin = part.next.load(std::memory_order_relaxed);
+  while (begin < part.end) {
+    const int64_t end = begin + std::max<int64_t>(1, (part.end - begin) / kLeftPerPiece);
+    // On failure `begin` is what another thread left.
+    if (!part.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+    call_(context_, job, begin, end, thread);
+    begin = part.next.load(std::memory_order_relaxed);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -37,32 +38,48 @@ class Pool {
   template <class Fn>
   void parallel(int64_t count, Fn&& fn) {
     run(
-        count,
-        [](void* context, int64_t begin, int64_t end, int thread) {
+        {&count, 1},
+        [](void* context, size_t, int64_t begin, int64_t end, int thread) {
           (*static_cast<std::remove_reference_t<Fn>*>(context))(begin, end, thread);
         },
         &fn);
   }
 
+  // The same for several jobs that do not need one another: fn(job, begin, end, thread). A thread
+  // walks its parts of all jobs, in their order, before it helps others.
+  template <class Fn>
+  void parallel(std::span<const int64_t> counts, Fn&& fn) {
+    run(
+        counts,
+        [](void* context, size_t job, int64_t begin, int64_t end, int thread) {
+          (*static_cast<std::remove_reference_t<Fn>*>(context))(job, begin, end, thread);
+        },
+        &fn);
+  }
+  static constexpr size_t kMostJobs = 8;  // at a time
+
  private:
-  // What a thread begins with.
+  // What a thread begins with, of a job.
   struct alignas(64) Part {
     std::atomic<int64_t> next = 0;  // the first that nobody has taken
     int64_t end = 0;
   };
-  using Call = void (*)(void* context, int64_t begin, int64_t end, int thread);
+  using Call = void (*)(void* context, size_t job, int64_t begin, int64_t end, int thread);
 
-  void run(int64_t count, Call call, void* context);
+  void run(std::span<const int64_t> counts, Call call, void* context);
+  void walk(Part& part, size_t job, int thread);
+  Part& part(int owner, size_t job) { return parts_[static_cast<size_t>(owner) * kMostJobs + job]; }
   int64_t share(int64_t count, int64_t thread) const;
   void work(int thread);
   void serve(int thread);
   uint32_t wait_for_job(uint32_t seen);
   void close_job();
 
-  // A job is described by these; written while no job is open.
+  // What is open is described by these; written while nothing is.
   Call call_ = nullptr;
   void* context_ = nullptr;
-  std::vector<Part> parts_;                     // one per thread
+  size_t jobs_ = 0;
+  std::vector<Part> parts_;                     // kMostJobs per thread
   alignas(64) std::atomic<uint32_t> state_{0};  // see pool.cc
   std::atomic<bool> stop_{false};
   int64_t spin_nanoseconds_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "backends/buffer_uses.h"
 #include "backends/cpu/emitter.h"
 #include "ir/support/check.h"
 #include "runtime/cpu/kernel_abi.h"
@@ -31,6 +32,7 @@ Kernel KernelEmitter::emit(const std::string& symbol) {
   CheckContext doing("kernel " + program_.name);
   kernel_.name = program_.name;
   kernel_.buffers = static_cast<uint32_t>(program_.buffers.size());
+  kernel_.uses = buffer_uses(program_);
   llvm::Type* pointer = ir_.getPtrTy();
   auto* type = llvm::FunctionType::get(
       ir_.getVoidTy(), {pointer, pointer, ir_.getInt64Ty(), ir_.getInt64Ty(), pointer}, false);

@@ -2,18 +2,21 @@
 #include "runtime/cpu/context.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "runtime/cpu/math_table.h"
+#include "runtime/side_by_side.h"
 
 namespace weft {
 namespace {
 
 constexpr int64_t kMaxScratchBytes = int64_t{1} << 40;
 constexpr int64_t kCopyPiece = 1 << 18;  // bytes
-constexpr int kPoison = 0xff;            // in every float type a NaN
+static_assert(kMostSideBySide <= Pool::kMostJobs);
+constexpr int kPoison = 0xff;  // in every float type a NaN
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -63,10 +66,9 @@ Status CpuContext::launch_copy(const CopyLaunch& copy, const std::byte* from, st
   const Kernel& kernel = loaded_->executable().kernels[copy.kernel];
   WEFT_TRY_STATUS(grow_scratch(copy.scratch_bytes, "kernel ", kernel.name));
   void* buffers[] = {const_cast<std::byte*>(from), to};  // it only reads the first
-  run_kernel(loaded_->function(copy.kernel), buffers, copy.args.data(), copy.programs);
-  for (const Thread& thread : thread_) {
-    if (thread.failed.check != 0) return failure(kernel, "a copy of parameters");
-  }
+  const Job job = {nullptr, loaded_->function(copy.kernel), buffers, copy.args.data()};
+  run_jobs({&job, 1}, {&copy.programs, 1});
+  if (first_failure()) return failure(kernel, "a copy of parameters");
   return ok();
 }
 
@@ -136,57 +138,89 @@ void CpuContext::resolve(const BoundGraph& bound, std::span<const ConstBytes> in
   }
 }
 
+// One by one where somebody looks at each step.
 Status CpuContext::run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds) {
-  for (size_t i = 0; i < bound.steps.size(); ++i) {
-    const BoundStep& step = bound.steps[i];
-    int64_t start = nanoseconds.empty() ? 0 : now();
-    WEFT_TRY_STATUS(run_step(bound, step));
-    if (!nanoseconds.empty()) nanoseconds[i] += now() - start;
-    bool last = i + 1 == bound.steps.size() || bound.steps[i + 1].number != step.number;
-    if (poison_ && last) poison_after(bound, step.number);
-  }
-  return ok();
-}
-
-Status CpuContext::run_step(const BoundGraph& bound, const BoundStep& step) {
-  if (step.is_copy()) {
-    copy(bound, step);
+  const std::span<const BoundStep> steps = bound.steps;
+  if (nanoseconds.empty() && !poison_) {
+    for (size_t i = 0; i < bound.groups.size(); ++i) {
+      const size_t end = i + 1 < bound.groups.size() ? bound.groups[i + 1] : steps.size();
+      WEFT_TRY_STATUS(run_group(bound, steps.subspan(bound.groups[i], end - bound.groups[i])));
+    }
     return ok();
   }
-  launch(bound, step);
-  for (const Thread& thread : thread_) {
-    if (thread.failed.check != 0) return failure(bound.kernel(step), step.step->region);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    int64_t start = nanoseconds.empty() ? 0 : now();
+    WEFT_TRY_STATUS(run_group(bound, steps.subspan(i, 1)));
+    if (!nanoseconds.empty()) nanoseconds[i] += now() - start;
+    bool last = i + 1 == steps.size() || steps[i + 1].number != steps[i].number;
+    if (poison_ && last) poison_after(bound, steps[i].number);
   }
   return ok();
 }
 
-void CpuContext::launch(const BoundGraph& bound, const BoundStep& step) {
-  uint32_t count = bound.kernel(step).buffers;
-  for (uint32_t i = 0; i < count; ++i) {
-    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
-    addresses_[i] = bases_[place.buffer] + place.offset;
+Status CpuContext::run_group(const BoundGraph& bound, std::span<const BoundStep> steps) {
+  std::array<Job, kMostSideBySide> jobs;
+  std::array<int64_t, kMostSideBySide> counts = {};
+  void** next = addresses_.data();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const BoundStep& step = steps[i];
+    jobs[i] = {&step, step.function, next, bound.args.data() + step.first_arg};
+    counts[i] = step.is_copy() ? (step.count + kCopyPiece - 1) / kCopyPiece : step.count;
+    const uint32_t buffers = step.is_copy() ? 2 : bound.kernel(step).buffers;
+    for (uint32_t j = 0; j < buffers; ++j) {
+      const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + j];
+      *next++ = bases_[place.buffer] + place.offset;
+    }
   }
-  run_kernel(step.function, addresses_.data(), bound.args.data() + step.first_arg, step.count);
+  run_jobs({jobs.data(), steps.size()}, {counts.data(), steps.size()});
+  if (auto failed = first_failure()) {
+    const BoundStep& step = steps[failed->first];
+    return failure(bound.kernel(step), step.step->region);
+  }
+  return ok();
 }
 
-void CpuContext::run_kernel(KernelFn function, void* const* buffers, const int64_t* args,
-                            int64_t programs) {
-  ++launches_;
-  pool_->parallel(programs, [&](int64_t begin, int64_t end, int number) {
+void CpuContext::run_jobs(std::span<const Job> jobs, std::span<const int64_t> counts) {
+  pool_->parallel(counts, [&](size_t job, int64_t begin, int64_t end, int number) {
     Thread& thread = thread_[static_cast<size_t>(number)];
-    if (begin > thread.failed_at) return;
-    thread.env.launch = launches_;
-    function(buffers, args, begin, end, &thread.env);
-    if (thread.env.failed.check == 0) return;
-    thread.failed = std::exchange(thread.env.failed, {});
-    thread.failed_at = begin;
+    run_piece(jobs[job], job, begin, end, thread);
   });
+  jobs_ += static_cast<int64_t>(jobs.size());
+}
+
+void CpuContext::run_piece(const Job& job, size_t number, int64_t begin, int64_t end,
+                           Thread& thread) {
+  if (job.function == nullptr) {
+    const int64_t first = begin * kCopyPiece;
+    const int64_t bytes = std::min(end * kCopyPiece, job.step->count) - first;
+    auto* from = static_cast<const std::byte*>(job.buffers[0]);
+    auto* to = static_cast<std::byte*>(job.buffers[1]);
+    if (from != to) std::memcpy(to + first, from + first, static_cast<size_t>(bytes));
+    return;
+  }
+  const Piece piece(number, begin);
+  if (piece > thread.failed_at) return;
+  // Another kernel may have used the thread's scratch since this one's last piece: to the code it
+  // is a new launch.
+  if (const int64_t at = jobs_ + static_cast<int64_t>(number) + 1; thread.job != at) {
+    thread.job = at;
+    ++thread.env.launch;
+  }
+  job.function(job.buffers, job.args, begin, end, &thread.env);
+  if (thread.env.failed.check == 0) return;
+  thread.failed = std::exchange(thread.env.failed, {});
+  thread.failed_at = piece;
+}
+
+std::optional<CpuContext::Piece> CpuContext::first_failure() const {
+  const Piece first = std::ranges::min_element(thread_, {}, &Thread::failed_at)->failed_at;
+  return first == kNever ? std::nullopt : std::optional(first);
 }
 
 // The code stops at the first failure of the programs that it is called for, and no thread leaves
 // out what lies before the first one it knows: the lowest of these is the first failure of all,
 // however many threads there are.
-Status CpuContext::failure(const Kernel& kernel, const std::string& computes) {
+Error CpuContext::failure(const Kernel& kernel, const std::string& computes) {
   const KernelFailure first = std::ranges::min_element(thread_, {}, &Thread::failed_at)->failed;
   for (Thread& thread : thread_) {
     thread.failed_at = kNever;
@@ -197,21 +231,6 @@ Status CpuContext::failure(const Kernel& kernel, const std::string& computes) {
   std::string region = computes.empty() ? "" : " (" + computes + ")";
   return error({}, "kernel ", kernel.name, region, ": ", kernel.checks[check], ": ", first.value,
                " is not between 0 and ", first.limit - 1);
-}
-
-void CpuContext::copy(const BoundGraph& bound, const BoundStep& step) {
-  auto address = [&](uint32_t i) {
-    const BoundStep::Buffer& place = bound.step_buffers[step.first_buffer + i];
-    return bases_[place.buffer] + place.offset;
-  };
-  const std::byte* from = address(0);
-  std::byte* to = address(1);
-  if (from == to) return;
-  pool_->parallel((step.count + kCopyPiece - 1) / kCopyPiece, [&](int64_t begin, int64_t end, int) {
-    int64_t first = begin * kCopyPiece;
-    std::memcpy(to + first, from + first,
-                static_cast<size_t>(std::min(end * kCopyPiece, step.count) - first));
-  });
 }
 
 void CpuContext::poison_before(const BoundGraph& bound) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/context.h"
@@ -26,11 +28,21 @@ class CpuContext final : public ContextDevice {
   int64_t packed_bytes() const override { return packed_.bytes() - storage_.bytes_away(); }
 
  private:
-  static constexpr int64_t kNever = INT64_MAX;
+  // A piece of the grid of one of the launches that run side by side.
+  using Piece = std::pair<size_t, int64_t>;
+  static constexpr Piece kNever = {SIZE_MAX, INT64_MAX};
   struct alignas(64) Thread {
     KernelEnv env;
-    KernelFailure failed;        // the first of the launch that this thread knows
-    int64_t failed_at = kNever;  // the piece of the grid in which it was
+    int64_t job = 0;           // the launch that `env` is at
+    KernelFailure failed;      // the first of the launches that this thread knows
+    Piece failed_at = kNever;  // where it was
+  };
+  // A launch, with its buffers, or a copy.
+  struct Job {
+    const BoundStep* step = nullptr;
+    KernelFn function = nullptr;  // none: a copy
+    void* const* buffers = nullptr;
+    const int64_t* args = nullptr;
   };
 
   CpuContext(LoadedPtr loaded, StorageValues storage, PackedValues packed,
@@ -40,24 +52,24 @@ class CpuContext final : public ContextDevice {
   void resolve(const BoundGraph& bound, std::span<const ConstBytes> inputs,
                std::span<const MutableBytes> outputs);
   Status run_steps(const BoundGraph& bound, std::span<int64_t> nanoseconds);
-  Status run_step(const BoundGraph& bound, const BoundStep& step);
-  void launch(const BoundGraph& bound, const BoundStep& step);
-  void run_kernel(KernelFn function, void* const* buffers, const int64_t* args, int64_t programs);
+  Status run_group(const BoundGraph& bound, std::span<const BoundStep> steps);
+  void run_jobs(std::span<const Job> jobs, std::span<const int64_t> counts);
+  void run_piece(const Job& job, size_t number, int64_t begin, int64_t end, Thread& thread);
   Status launch_copy(const CopyLaunch& copy, const std::byte* from, std::byte* to);
-  void copy(const BoundGraph& bound, const BoundStep& step);
-  Status failure(const Kernel& kernel, const std::string& computes);
+  std::optional<Piece> first_failure() const;
+  Error failure(const Kernel& kernel, const std::string& computes);
   void poison_before(const BoundGraph& bound);
   void poison_after(const BoundGraph& bound, uint32_t step);
 
   PackedValues packed_;
   bool poison_ = false;
-  int64_t launches_ = 0;
+  int64_t jobs_ = 0;  // so far
   Memory arena_;
   Memory scratch_;
   std::vector<Thread> thread_;
   // Kept between runs, so that none allocates.
   std::vector<std::byte*> bases_;  // of the plan's buffers
-  std::vector<void*> addresses_;   // of a launch's buffers
+  std::vector<void*> addresses_;   // of the buffers of launches that run side by side
 };
 
 }  // namespace weft

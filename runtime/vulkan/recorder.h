@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/vulkan/hazards.h"
+#include "runtime/hazards.h"
 #include "runtime/vulkan/recording.h"
 
 namespace weft {

@@ -204,6 +204,10 @@ class Reader {
       kernel.bindings.push_back(binding);
     }
     WEFT_TRY(kernel.needs, texts(data.needs()));
+    for (const UseData* item : list(data.uses())) {
+      WEFT_TRY(Dim elements, dim(item->elements()));
+      kernel.uses.push_back({item->writes(), std::move(elements)});
+    }
     return kernel;
   }
 

@@ -126,11 +126,14 @@ class Writer {
                         binding.reads, binding.writes);
     }
     auto bindings = out_.CreateVectorOfStructs(seen);
+    std::vector<UseData> used;
+    for (const BufferUse& use : kernel.uses) used.emplace_back(dim(use.elements), use.writes);
+    auto uses = out_.CreateVectorOfStructs(used);
     uint32_t numbers[] = {text(kernel.name), dim(kernel.programs), dim(kernel.scratch_bytes),
                           dim(kernel.iterations)};
     return CreateKernelData(out_, numbers[0], kernel.entry, args, numbers[1], numbers[2],
                             kernel.buffers, checks, kernel.bytes, kernel.workgroup, kernel.subgroup,
-                            kernel.numbers_in_buffer, numbers[3], bindings, needs);
+                            kernel.numbers_in_buffer, numbers[3], bindings, needs, uses);
   }
 
   Offset<BlockData> block_data(const StorageBlock& block) {

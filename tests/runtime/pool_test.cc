@@ -42,6 +42,22 @@ TEST(Pool, RunsEachProgramOnce) {
   }
 }
 
+TEST(Pool, RunsEachProgramOfEachJobOnce) {
+  for (int threads : {1, 2, 3}) {
+    Pool pool(threads);
+    const std::vector<int64_t> counts = {1, 0, 100, 7, 12345};
+    std::vector<std::vector<std::atomic<int>>> seen;
+    for (int64_t count : counts) seen.emplace_back(static_cast<size_t>(count));
+    pool.parallel(std::span(counts), [&](size_t job, int64_t begin, int64_t end, int thread) {
+      EXPECT_LT(thread, threads);
+      for (int64_t i = begin; i < end; ++i) ++seen[job][static_cast<size_t>(i)];
+    });
+    for (const auto& job : seen) {
+      for (const auto& times : job) ASSERT_EQ(times, 1);
+    }
+  }
+}
+
 TEST(Pool, ManyLaunchesWithPausesBetween) {
   Pool pool(2);
   int64_t sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/vulkan/hazards.h"
+#include "runtime/hazards.h"
 
 #include <algorithm>
 

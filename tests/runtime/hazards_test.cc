@@ -1,6 +1,6 @@
 // Barriers stand where one command needs what another did, and nowhere else.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/vulkan/hazards.h"
+#include "runtime/hazards.h"
 
 #include <gtest/gtest.h>
 
