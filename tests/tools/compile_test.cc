@@ -10,7 +10,9 @@
 namespace weft {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST_F(CliTest, ExplainsWhichKernelRunsEachOp) {
   write("ffn.weft", kFfn);
@@ -33,6 +35,19 @@ TEST_F(CliTest, ShowsTheTileProgramsOfThePlan) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("kernel @"));
   EXPECT_THAT(outcome.out, HasSubstr("dot["));
+  EXPECT_EQ(weft("dump ffn.weft --after lower").out, outcome.out);
+}
+
+TEST_F(CliTest, ShowsThePlan) {
+  write("ffn.weft", kFfn);
+  Outcome outcome = weft("dump ffn.weft --after plan --graph @forward");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("plan @forward {\n  input %x: f32["));
+  EXPECT_THAT(outcome.out, HasSubstr("  output %"));
+  EXPECT_THAT(outcome.out, ContainsRegex("  0: @[a-z_0-9]+\\(%x, "));
+  Outcome focused = weft("dump ffn.weft --after plan --focus @w");
+  EXPECT_EQ(focused.code, 1);
+  EXPECT_THAT(focused.err, HasSubstr("hint: --focus and --format are for modules"));
 }
 
 TEST_F(CliTest, CompileCountsAttention) {

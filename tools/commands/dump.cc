@@ -5,6 +5,7 @@
 #include "driver/model_file.h"
 #include "driver/tuning.h"
 #include "driver/view/diff.h"
+#include "driver/view/plan_text.h"
 #include "driver/view/view.h"
 #include "ir/text/text.h"
 #include "ir/tile/text.h"
@@ -87,16 +88,42 @@ Status show_all(Module module, const Options& options, const Common& common) {
   return ok();
 }
 
-// The Tile program of every kernel that the module's graphs run.
-Status show_kernels(Module module, const Options& options, const Common& common) {
+// What follows the passes on graphs: no module, so only text.
+constexpr std::string_view kLower = "lower";
+constexpr std::string_view kPlan = "plan";
+
+Result<PlannedModule> planned(Module module, const Options& options, const Common& common) {
   WEFT_TRY_STATUS(keep_graph(module, options.graph));
+  if (!options.focus.empty() || options.format != "text") {
+    return error({}, "Tile programs and plans are shown as a whole, as text")
+        .hint("--focus and --format are for modules: --after fuse is the last one");
+  }
   CompileRequest request;
   request.target_cpu = common.target_cpu;
   request.other_machine = true;
   request.choose_knobs = tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
   request.pipeline = pipeline_of(options);
-  WEFT_TRY(PlannedModule planned, plan_module(std::move(module), request));
-  for (const tile::Program& program : planned.plan.programs) {
+  return plan_module(std::move(module), request);
+}
+
+// What the module's graphs launch, and on which memory.
+Status show_plan(Module module, const Options& options, const Common& common) {
+  WEFT_TRY(const PlannedModule made, planned(std::move(module), options, common));
+  for (const GraphPlan& graph : made.plan.graphs) {
+    const std::string text = plan_text(made.plan, graph);
+    if (common.json) {
+      WEFT_TRY_STATUS(put_json({{"graph", graph.graph}, {"after", kPlan}, {"text", text}}));
+    } else {
+      WEFT_TRY_STATUS(put(text));
+    }
+  }
+  return ok();
+}
+
+// The Tile program of every kernel that the module's graphs run.
+Status show_kernels(Module module, const Options& options, const Common& common) {
+  WEFT_TRY(const PlannedModule made, planned(std::move(module), options, common));
+  for (const tile::Program& program : made.plan.programs) {
     std::string text = tile::print(program);
     if (common.json) {
       WEFT_TRY_STATUS(put_json({{"kernel", program.name}, {"text", text}}));
@@ -110,7 +137,10 @@ Status show_kernels(Module module, const Options& options, const Common& common)
 Status dump(const Options& options, const Common& common) {
   WEFT_TRY(Module module, load_model(options.model));
   remember_for_reproducer(module);
-  if (options.kernels) return show_kernels(std::move(module), options, common);
+  if (options.kernels || options.after == kLower) {
+    return show_kernels(std::move(module), options, common);
+  }
+  if (options.after == kPlan) return show_plan(std::move(module), options, common);
   if (!options.diff.empty()) return show_diff(std::move(module), options, common);
   if (options.all) return show_all(std::move(module), options, common);
   if (!options.after.empty()) {
@@ -128,8 +158,9 @@ void add_dump(Session& session) {
   CLI::App* command = add_command(session, "dump", "shows the IR, as read or after any pass",
                                   "weft dump train.weft --diff simplify");
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
-  CLI::Option* after =
-      command->add_option("--after", options->after, "run the passes up to this one first");
+  CLI::Option* after = command->add_option(
+      "--after", options->after,
+      "run the passes up to this one first; also lower (as --kernels) and plan");
   CLI::Option* diff = command->add_option("--diff", options->diff, "what this pass changed");
   CLI::Option* all =
       command->add_flag("--all", options->all, "after every pass that changed something");
