@@ -44,7 +44,8 @@ struct TuneReport {
 
 // Runs the only graph of `module` on seeded inputs. All kernels are varied at once, each by its own
 // search, so that a round costs one compilation; each round runs by turns with the kernels as they
-// were lowered. A winner has to win twice more in the end, by more than the noise.
+// were lowered. A winner has to win twice more in the end, by more than the noise, and all winners
+// together have to make the whole run faster.
 Result<TuneReport> tune(const Module& module, const DimBinding& dims, const TuneOptions& options);
 
 }  // namespace weft
