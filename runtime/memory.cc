@@ -149,12 +149,12 @@ Result<Memory> Memory::allocate(int64_t bytes, const std::string& what) {
   if (bytes == 0) return memory;
   if (bytes > machine_bytes()) {
     return error({}, what, ": ", bytes, " bytes are needed, this machine has ", machine_bytes())
-        .hint("bind smaller sizes, for example B=1");
+        .hint("bind smaller sizes, for example B=1, or take a smaller model");
   }
   memory.data_ = bytes >= kHugePage ? map_huge(bytes) : map(bytes);
   if (memory.data_ == nullptr) {
     return error({}, what, ": the system does not give ", bytes, " bytes: ", std::strerror(errno))
-        .hint("bind smaller sizes, for example B=1");
+        .hint("bind smaller sizes, for example B=1, or take a smaller model");
   }
   memory.bytes_ = bytes;
   return memory;

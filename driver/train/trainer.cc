@@ -217,7 +217,11 @@ Status Trainer::finish() {
                                    {"stopped_early", progress_.step < options_.steps},
                                    {"skipped_steps", progress_.skipped},
                                    {"best_step", progress_.best_step}};
-  if (std::isfinite(progress_.best)) result["best"] = progress_.best;
+  const bool by_accuracy = module_.find_graph("forward") != nullptr;  // as in Progress
+  if (std::isfinite(progress_.best)) {
+    result[by_accuracy ? "best_val_accuracy" : "best_val_loss"] =
+        by_accuracy ? 1 - progress_.best : progress_.best;
+  }
   if (options_.average > 0) {
     WEFT_TRY(std::vector<SavedCheckpoint> saved, folder_.checkpoints());
     std::vector<std::string> paths;

@@ -46,7 +46,7 @@ class TrainCommand : public TrainTest {
 TEST_F(TrainCommand, TrainsAndSaysWhatCameOfIt) {
   Outcome outcome = weft(start("run"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("run: finished at step 40"));
+  EXPECT_THAT(outcome.out, HasSubstr("run: finished at step 40, best loss "));
   const std::vector<nlohmann::json> lines = metrics("run");
   EXPECT_EQ(lines.back()["step"], 40);
   EXPECT_LT(lines.back()["val_loss"].get<double>(), 3.5);

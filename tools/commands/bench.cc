@@ -53,6 +53,11 @@ Status put_result(const Common& common, const nlohmann::json& result) {
   std::string text = line;
   if (gflops > 0) text += cat("  ", gflops, " GFLOP/s");
   if (gflops <= 0 && gigabytes > 0) text += cat("  ", gigabytes, " GB/s");
+  if (result.contains("overhead")) {
+    std::snprintf(line, sizeof line, "  %.1f%% over the bare step",
+                  100 * result["overhead"].get<double>());
+    text += line;
+  }
   return put(text + "\n");
 }
 

@@ -35,6 +35,16 @@ std::string progress_line(const train::StepReport& r, const TrainOptions& o) {
   return line;
 }
 
+// ", best accuracy 0.97", or by the loss if there is none; nothing if neither is known.
+std::string told(const nlohmann::json& result, const std::string& which) {
+  for (const std::string measure : {"accuracy", "loss"}) {
+    auto found = result.find(which + "_val_" + measure);
+    if (found == result.end() || !found->is_number()) continue;
+    return cat(", ", which, " ", measure, " ", short_number(found->get<double>()));
+  }
+  return "";
+}
+
 // What `result.json` says, in a line for people or as it is.
 Status put_result(const Common& common, const RunFolder& folder) {
   WEFT_TRY(std::string text, read_file(folder.result_path(), kMaxResultBytes));
@@ -43,13 +53,9 @@ Status put_result(const Common& common, const RunFolder& folder) {
   json["run"] = folder.path();
   if (common.json) return put_json(json);
   std::string line = cat(folder.path(), ": finished at step ", json.value("step", int64_t{0}));
-  if (json.contains("best") && json["best"].is_number()) {
-    line += cat(", best ", short_number(json["best"].get<double>()), " at step ",
-                json.value("best_step", int64_t{0}));
-  }
-  if (json.contains("average_val_loss") && json["average_val_loss"].is_number()) {
-    line += ", averaged " + short_number(json["average_val_loss"].get<double>());
-  }
+  const std::string best = told(json, "best");
+  if (!best.empty()) line += cat(best, " at step ", json.value("best_step", int64_t{0}));
+  line += told(json, "average");
   return put(line + "\n");
 }
 
