@@ -116,7 +116,7 @@ Result<Values> StepBuilder::attend_to_source(const Node& node) {
     WEFT_TRY(Value kept, remembered(given, node, i < 3 ? kParts[i] : "mask"));
     operands.push_back(kept);
   }
-  if (weights_) attended_.push_back(source_weights(node, operands));
+  if (request_.weights) attended_.push_back(source_weights(node, operands));
   const Value out = b_.emit(Op::attention, operands, node.attrs);
   return Values{queries_as_beams(out), b_.reshape_to(lse_as_beams({out.node, 1}), row_shape(q, 1))};
 }
@@ -134,7 +134,7 @@ Value StepBuilder::beams_as_queries(Value q) {
   const Dim depth = shape.back();
   shape.resize(shape.size() - 2);
   shape[0] = Dim::symbol(d_.names.sentences);
-  shape.insert(shape.begin() + 1, Dim::symbol(d_.names.beams));
+  shape.insert(shape.begin() + 1, d_.names.beams);
   shape.push_back(depth);  // [B, W, X.., D]
   const Value apart = b_.reshape_to(q, shape);
   const auto rank = static_cast<int64_t>(shape.size());

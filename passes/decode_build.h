@@ -16,10 +16,10 @@ struct Names {
   Value tokens;           // of the graph for all positions
   std::string sentences;  // symbols
   std::string length;
-  std::string beams;
+  Dim beams;  // a symbol, or the number that was asked for
   std::string capacity;
 
-  Dim rows() const { return Dim::symbol(sentences) * Dim::symbol(beams); }
+  Dim rows() const { return Dim::symbol(sentences) * beams; }
 };
 
 // By node of the graph for all positions.
@@ -51,8 +51,8 @@ struct Derivation {
 };
 
 // decode_step.cc: @decode and its state.
-Status build_decode(Derivation& d, bool weights);
+Status build_decode(Derivation& d, const DecodeRequest& request);
 // decode_prefill.cc: @prefill, which fills that state.
-Status build_prefill(Derivation& d);
+Status build_prefill(Derivation& d, const DecodeRequest& request);
 
 }  // namespace weft::decoding

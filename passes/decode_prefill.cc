@@ -11,8 +11,9 @@ namespace {
 
 class PrefillBuilder {
  public:
-  explicit PrefillBuilder(Derivation& d)
+  PrefillBuilder(Derivation& d, const DecodeRequest& request)
       : d_(d),
+        scores_(request.scores),
         from_(d.graph),
         out_(kPrefill),
         b_(d.made.module, out_),
@@ -79,7 +80,7 @@ class PrefillBuilder {
     const Value logits = last_position(mapped(from_.outputs[0].value));
     b_.set_origin({"lse"}, {});
     out_.outputs.push_back({from_.outputs[0].name, logits, {}});
-    out_.outputs.push_back({"lse", b_.logsumexp({logits}), {}});
+    if (scores_) out_.outputs.push_back({"lse", b_.logsumexp({logits}), {}});
   }
 
   // A value at the last position of the prompt. Nobody wants the others: it is computed from its
@@ -107,6 +108,7 @@ class PrefillBuilder {
   }
 
   Derivation& d_;
+  const bool scores_;
   const Graph& from_;
   Graph out_;
   Emitter b_;
@@ -115,6 +117,8 @@ class PrefillBuilder {
 
 }  // namespace
 
-Status build_prefill(Derivation& d) { return PrefillBuilder(d).build(); }
+Status build_prefill(Derivation& d, const DecodeRequest& request) {
+  return PrefillBuilder(d, request).build();
+}
 
 }  // namespace weft::decoding

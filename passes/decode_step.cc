@@ -41,7 +41,7 @@ void StepBuilder::put_outputs() {
   const Value value = mapped_[logits.value.node][logits.value.result];
   b_.set_origin({"lse"}, {});
   out_.outputs.push_back({logits.name, value, {}});
-  out_.outputs.push_back({"lse", b_.logsumexp({value}), {}});
+  if (request_.scores) out_.outputs.push_back({"lse", b_.logsumexp({value}), {}});
   if (attended_.empty()) return;
   Value sum = attended_[0];
   for (size_t i = 1; i < attended_.size(); ++i) sum = b_.add({sum, attended_[i]});
@@ -84,7 +84,7 @@ Result<Value> StepBuilder::for_rows(Value value, const Node& user) {
   Shape shape = b_.shape(kept);
   shape.insert(shape.begin() + 1, 1);
   const Value apart = b_.reshape_to(kept, shape);
-  shape[1] = Dim::symbol(d_.names.beams);
+  shape[1] = d_.names.beams;
   const Value repeated = b_.broadcast_to(apart, shape);
   shape.erase(shape.begin());
   shape[0] = d_.names.rows();
@@ -175,6 +175,8 @@ Result<Values> StepBuilder::sliced(const Node& node) {
   return Values{b_.slice({value}, with_dims(attrs, one_position_))};
 }
 
-Status build_decode(Derivation& d, bool weights) { return StepBuilder(d, weights).build(); }
+Status build_decode(Derivation& d, const DecodeRequest& request) {
+  return StepBuilder(d, request).build();
+}
 
 }  // namespace weft::decoding

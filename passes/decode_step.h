@@ -13,10 +13,10 @@ using Values = std::vector<Value>;
 
 class StepBuilder {
  public:
-  StepBuilder(Derivation& d, bool weights)
+  StepBuilder(Derivation& d, const DecodeRequest& request)
       : d_(d),
         from_(d.graph),
-        weights_(weights),
+        request_(request),
         out_(kDecode),
         b_(d.made.module, out_),
         one_position_{{d.names.sentences, d.names.rows()}, {d.names.length, 1}},
@@ -66,7 +66,7 @@ class StepBuilder {
 
   Derivation& d_;
   const Graph& from_;
-  const bool weights_;
+  const DecodeRequest& request_;
   Graph out_;
   Emitter b_;
   const std::map<std::string, Dim> one_position_;

@@ -24,7 +24,7 @@ bool is_tokens(const Type& type) {
          type.shape[1].as_symbol() && type.shape[0] != type.shape[1];
 }
 
-Result<Names> find_names(const Module& module, const Graph& graph) {
+Result<Names> find_names(const Module& module, const Graph& graph, int64_t beams) {
   Names names;
   for (Value input : graph.inputs()) {
     const Type& type = graph.type(input);
@@ -50,7 +50,7 @@ Result<Names> find_names(const Module& module, const Graph& graph) {
                  logits, ", and decoding needs logits of each position, f32[", names.sentences,
                  ", ", names.length, ", vocabulary]");
   }
-  names.beams = fresh_symbol(module, "W");
+  names.beams = beams > 0 ? Dim(beams) : Dim::symbol(fresh_symbol(module, "W"));
   names.capacity = fresh_symbol(module, "C");
   return names;
 }
@@ -88,7 +88,7 @@ std::string call(const Node& node) {
 Result<DecodeGraphs> derive_decode(const Module& module, const DecodeRequest& request) {
   const Graph* graph = module.find_graph(request.graph);
   if (graph == nullptr) return error({}, "the module has no graph @", request.graph);
-  WEFT_TRY(Names names, find_names(module, *graph));
+  WEFT_TRY(Names names, find_names(module, *graph, request.beams));
   DecodeGraphs made;
   made.module.name = module.name;
   made.module.weights = module.weights;
@@ -96,17 +96,18 @@ Result<DecodeGraphs> derive_decode(const Module& module, const DecodeRequest& re
   made.module.storage = module.storage;
   made.context = module.dims.bounds_of(Dim::symbol(names.length)).high;
   made.module.dims.bounds[names.capacity] = {1, made.context};
-  made.module.dims.bounds[names.beams] = {1, kMostBeams};
+  made.beams = names.beams.as_symbol().value_or("");
+  if (!made.beams.empty()) made.module.dims.bounds[made.beams] = {1, kMostBeams};
   made.tokens = graph->input_name(names.tokens);
   made.sentences = names.sentences;
-  made.beams = names.beams;
   made.capacity = names.capacity;
   made.length = names.length;
+  made.scores = request.scores;
   const decoding::Depends depends = decoding::find_dependences(*graph, names.tokens);
   made.has_source = std::ranges::count(depends.on_source, true) > 0;
   decoding::Derivation derivation{*graph, std::move(names), depends, made};
-  WEFT_TRY_STATUS(decoding::build_decode(derivation, request.weights));
-  WEFT_TRY_STATUS(decoding::build_prefill(derivation));
+  WEFT_TRY_STATUS(decoding::build_decode(derivation, request));
+  WEFT_TRY_STATUS(decoding::build_prefill(derivation, request));
   return made;
 }
 

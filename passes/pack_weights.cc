@@ -145,7 +145,9 @@ class Packer {
     if (fresh) {
       tile::Program changed = plan_.programs[program];
       for (tile::BufferId b : packed) {
-        changed = with_panels(std::move(changed), b, columns(changed.buffers[b].dtype));
+        const int64_t across = columns(changed.buffers[b].dtype);
+        changed = with_panels(std::move(changed), b, across);
+        changed = with_two_blocks(std::move(changed), b, across);
       }
       const size_t others = changed_[program].size() - 1;
       changed.name += others == 0 ? "_packed" : cat("_packed_", others);

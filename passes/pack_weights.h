@@ -34,6 +34,10 @@ std::optional<PanelSource> panel_source(const tile::Program& program, tile::Buff
 // The program with that buffer in panels of `columns`; panel_source has to know it.
 tile::Program with_panels(tile::Program program, tile::BufferId buffer, int64_t columns);
 
+// The program with two blocks of columns where it has one and the number of rows is known only when
+// it runs: few rows would leave all threads but one without work. It reads panels already.
+tile::Program with_two_blocks(tile::Program program, tile::BufferId buffer, int64_t columns);
+
 // The program that makes the panels, %w to %panels. What is beyond the last column is zeros.
 tile::Program panel_program(const PanelSource& source, DType dtype, int64_t columns);
 // The program that makes %w of %panels.

@@ -19,6 +19,7 @@ constexpr int64_t kFewestRows = 4;
 
 struct Read {
   ValueId load = tile::kNone;
+  AxisId m = tile::kNone;
   AxisId n = tile::kNone;
   AxisId k = tile::kNone;
 };
@@ -92,7 +93,7 @@ std::optional<Read> find_read(const tile::Program& program, tile::BufferId buffe
   if (m.size() != 1 || n.size() != 1) return std::nullopt;
   const Dim& rows = program.axes[m[0]].dim;
   if (rows.is_constant() && rows.constant() < kFewestRows) return std::nullopt;
-  return Read{*load, n[0], k};
+  return Read{*load, m[0], n[0], k};
 }
 
 }  // namespace
@@ -135,6 +136,20 @@ tile::Program with_panels(tile::Program program, tile::BufferId buffer, int64_t 
   const Index n = tile::axis_index(read->n);
   program.values[read->load].ref.at = {tile::floor_div(program, n, columns),
                                        tile::axis_index(read->k), tile::mod(program, n, columns)};
+  return program;
+}
+
+tile::Program with_two_blocks(tile::Program program, tile::BufferId buffer, int64_t columns) {
+  const std::optional<Read> read = find_read(program, buffer);
+  WEFT_CHECK(read.has_value(), "a product reads the buffer");
+  const tile::Axis& n = program.axes[read->n];
+  const int64_t width = n.dim.constant();
+  const bool known_rows = program.axes[read->m].dim.is_constant();
+  if (known_rows || n.extent.kind != tile::Extent::knob || !program.in_grid(read->n))
+    return program;
+  tile::Knob& knob = program.knobs[n.extent.knob_index];
+  const int64_t half = (width / 2 + columns - 1) / columns * columns;
+  if (knob.kind == tile::Knob::free && knob.value >= width && half < width) knob.value = half;
   return program;
 }
 

@@ -32,7 +32,8 @@ std::span<const float> row_of(const train::HostTensors& outputs, const char* nam
 
 DimBinding Decoder::dims() const {
   const DecodeGraphs& g = model_.graphs;
-  DimBinding dims = {{g.sentences, sentences_}, {g.beams, beams_}, {g.capacity, capacity_}};
+  DimBinding dims = {{g.sentences, sentences_}, {g.capacity, capacity_}};
+  if (!g.beams.empty()) dims[g.beams] = beams_;
   if (!g.has_source) {
     if (prompt_ > 0) dims[g.length] = prompt_;
     return dims;
@@ -60,12 +61,19 @@ Status Decoder::resize() {
   return ok();
 }
 
+Status Decoder::check_beams(int64_t beams) const {
+  if (model_.beams == 0 || model_.beams == beams) return ok();
+  return error({}, "the model was opened for ", model_.beams, " hypotheses of a sentence, not for ",
+               beams);
+}
+
 Status Decoder::run(const char* graph) {
   static const train::HostTensors kNothing;
   return model_.device->run(graph, inputs_, kNothing, dims(), outputs_);
 }
 
 Status Decoder::begin(std::span<const Ids> sources, int64_t beams, int64_t capacity) {
+  WEFT_TRY_STATUS(check_beams(beams));
   sentences_ = static_cast<int64_t>(sources.size());
   beams_ = beams;
   capacity_ = capacity;
@@ -90,6 +98,7 @@ Status Decoder::begin_prompt(const Ids& prompt, int64_t sentences, int64_t beams
 }
 
 Status Decoder::begin_prompts(std::span<const Ids> prompts, int64_t beams, int64_t capacity) {
+  WEFT_TRY_STATUS(check_beams(beams));
   sentences_ = static_cast<int64_t>(prompts.size());
   beams_ = beams;
   capacity_ = capacity;
@@ -121,7 +130,10 @@ std::span<const float> Decoder::logits(int64_t row) const {
   return row_of(outputs_, "logits", row, rows());
 }
 
-float Decoder::lse(int64_t row) const { return row_of(outputs_, "lse", row, rows())[0]; }
+float Decoder::lse(int64_t row) const {
+  const std::span<const float> found = row_of(outputs_, "lse", row, rows());
+  return found.empty() ? 0 : found[0];
+}
 
 std::span<const float> Decoder::weights(int64_t row) const {
   return row_of(outputs_, "weights", row, rows());

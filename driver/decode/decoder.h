@@ -39,13 +39,15 @@ class Decoder {
   int64_t rows() const { return sentences_ * beams_; }
   int64_t position() const { return position_; }  // tokens that each row has read
   int64_t vocab() const { return model_.vocab(); }
+  bool has_scores() const { return model_.graphs.scores; }
   // Work on rows between two steps: see TrainDevice.
   void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& work) {
     model_.device->parallel(count, work);
   }
   int64_t context() const { return model_.graphs.context; }  // most positions
 
-  // What follows the last token of a row: the log-probability of token v is logits[v] - lse.
+  // What follows the last token of a row: the log-probability of token v is logits[v] - lse. If
+  // the model was opened without scores, lse is 0.
   std::span<const float> logits(int64_t row) const;
   float lse(int64_t row) const;
   // How much the last token attended to each source position; if the model was opened with weights.
@@ -58,6 +60,7 @@ class Decoder {
   Result<std::vector<int64_t>> keep(std::span<const int64_t> sentences);
 
  private:
+  Status check_beams(int64_t beams) const;
   Status resize();
   Status run(const char* graph);
   DimBinding dims() const;

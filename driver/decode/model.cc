@@ -43,8 +43,11 @@ Result<std::unique_ptr<DecodeModel>> make_from(Module module, train::TrainOption
                                                const OpenOptions& options) {
   auto made = std::make_unique<DecodeModel>();
   made->options = std::move(model);
-  WEFT_TRY(made->graphs,
-           decode_graphs(std::move(module), {.graph = "forward", .weights = options.weights}));
+  WEFT_TRY(made->graphs, decode_graphs(std::move(module), {.graph = "forward",
+                                                           .weights = options.weights,
+                                                           .scores = options.scores,
+                                                           .beams = options.beams}));
+  made->beams = options.beams;
   WEFT_TRY(made->device, train::open_device(made->graphs.module, options.device));
   return made;
 }

@@ -20,6 +20,7 @@ struct DecodeModel {
   data::TokenizerPtr tokenizer_of_file;  // of a model that is no run
   std::vector<std::string> notes;        // what a user should know of it
   DecodeGraphs graphs;
+  int64_t beams = 0;  // as in OpenOptions
   std::unique_ptr<train::TrainDevice> device;
 
   const data::Tokenizer& tokenizer() const {
@@ -31,6 +32,8 @@ struct DecodeModel {
 struct OpenOptions {
   train::DeviceOptions device;
   bool weights = false;  // steps also tell what they attend to
+  bool scores = true;    // without: greedy search only, faster; what it scores are sums of logits
+  int64_t beams = 0;     // that every search will have; 0: any number, a little slower
 };
 
 // Whether a run is of this kind; if not, says what it is and which command takes it.

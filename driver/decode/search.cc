@@ -292,6 +292,7 @@ class Search {
 Result<std::vector<std::vector<Hypothesis>>> search(Decoder& decoder, std::span<const Ids> sources,
                                                     const SearchOptions& options) {
   WEFT_TRY_STATUS(check(options));
+  WEFT_CHECK(options.beam == 1 || decoder.has_scores(), "beams are compared by their scores");
   if (sources.empty()) return std::vector<std::vector<Hypothesis>>();
   return Search(decoder, options, decoder.context()).run(sources);
 }
@@ -299,6 +300,7 @@ Result<std::vector<std::vector<Hypothesis>>> search(Decoder& decoder, std::span<
 Result<std::vector<Hypothesis>> search_prompt(Decoder& decoder, const Ids& prompt,
                                               const SearchOptions& options) {
   WEFT_TRY_STATUS(check(options));
+  WEFT_CHECK(options.beam == 1 || decoder.has_scores(), "beams are compared by their scores");
   return Search(decoder, options, decoder.context()).run_prompt(prompt);
 }
 

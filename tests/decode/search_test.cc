@@ -66,6 +66,30 @@ TEST(Search, ABeamOfOneIsGreedy) {
   }
 }
 
+TEST(Search, GreedyNeedsNoScoresAndNoOtherBeams) {
+  OpenOptions open;
+  open.device.threads = 2;
+  open.device.seed = 7;
+  open.scores = false;
+  open.beams = 1;
+  auto plain = make_model(small_translator(), open);
+  ASSERT_TRUE(plain.ok()) << render(plain.diagnostics());
+  EXPECT_EQ((*plain)->graphs.module.find_graph(kDecode)->outputs.size(), 1U);
+  std::unique_ptr<DecodeModel> scored = must_make(small_translator());
+  ASSERT_NE(scored, nullptr);
+  SearchOptions options;
+  options.beam = 1;
+  options.max_length = 9;
+  const std::vector<Ids> sources = some_sources(6);
+  const Found found = must_search(**plain, sources, options);
+  const Found wanted = must_search(*scored, sources, options);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_EQ(found[i].at(0).tokens, wanted[i].at(0).tokens) << i;
+  }
+  Decoder decoder(**plain);
+  EXPECT_FALSE(decoder.begin(sources, 2, 9).ok());
+}
+
 // The end becomes a little likelier than a token that the model likes, so that texts do end.
 void like_ends(DecodeModel& model, int32_t token) {
   const Storage& table = *model.graphs.module.find_storage("embedding.weight");

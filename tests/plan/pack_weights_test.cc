@@ -44,6 +44,23 @@ TEST(PackWeights, AProductReadsPanels) {
   EXPECT_EQ(reads(p), "dot[k](load %i[m, k], load %j[n/16, k, mod(n, 16)], %carried0)");
 }
 
+std::string block_of_columns(const Planned& p) {
+  for (const tile::Program& program : p.plan.programs) {
+    for (const tile::Knob& knob : program.knobs) {
+      if (knob.name == "BN") return std::to_string(knob.value);
+    }
+  }
+  return "";
+}
+
+TEST(PackWeights, OneBlockOfColumnsBecomesTwoWhereRowsMayBeFew) {
+  EXPECT_EQ(block_of_columns(plan_text(module_text("f32[96, 80]", kWhole), {{"B", 7}})), "48");
+  const std::string wide = "slice @w {starts = [0, 0], limits = [96, 800]}";
+  const std::string before =
+      block_of_columns(plan_text(module_text("f32[96, 800]", wide, "", "f32[640, 96]"), {}));
+  EXPECT_EQ(block_of_columns(plan_text(module_text("f32[96, 800]", wide), {{"B", 7}})), before);
+}
+
 TEST(PackWeights, TheLastPanelIsFilledUp) {
   Planned p = plan_text(module_text("f32[96, 70]", "slice @w {starts = [0, 0], limits = [96, 70]}"),
                         {{"B", 7}});

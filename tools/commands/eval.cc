@@ -102,8 +102,11 @@ Status eval_translation(const Options& o, const Common& common, nlohmann::ordere
   WEFT_TRY(std::vector<std::string> sources, eval::read_lines(o.source));
   WEFT_TRY(std::vector<std::string> references, eval::read_lines(o.reference));
   WEFT_TRY_STATUS(eval::same_length(o.source, sources.size(), o.reference, references.size()));
+  decode::OpenOptions open = open_options(common);
+  open.scores = o.translation.search.beam > 1;
+  if (o.translation.search.beam == 1) open.beams = 1;
   WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
-           decode::open_run(o.run, data::TaskKind::translation, open_options(common)));
+           decode::open_run(o.run, data::TaskKind::translation, open));
   WEFT_TRY(eval::TranslationReport report,
            eval::evaluate_translation(*model, sources, references, o.translation));
   for (const std::string& warning : report.warnings) warn(common, warning);

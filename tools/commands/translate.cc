@@ -194,6 +194,8 @@ void add_translate(Session& session) {
     if (!notice.empty()) note(common, notice);
     decode::OpenOptions open = open_options(common);
     open.weights = options->search.trace;
+    open.scores = options->search.beam > 1 || options->search.trace || common.json;
+    if (options->search.beam == 1) open.beams = 1;
     const Clock::time_point start = Clock::now();
     WEFT_TRY(std::unique_ptr<decode::DecodeModel> model,
              decode::open_model(options->files, data::TaskKind::translation, open));
