@@ -84,6 +84,14 @@ CLI::App* add_command(Session& session, const std::string& name, const std::stri
   command->add_option("--target-cpu", common.target_cpu, "vector code for this kind of CPU")
       ->check(CLI::IsMember({"native", "generic", "avx2", "avx512"}))
       ->capture_default_str();
+  auto set_mapping = [](const std::string& mapping) {
+    ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
+  };
+  command
+      ->add_option_function<std::string>("--mapping", set_mapping,
+                                         "where Vulkan kernels keep tiles: register, workgroup; "
+                                         "left away, the device decides")
+      ->check(CLI::IsMember({"register", "workgroup"}));
   return command;
 }
 

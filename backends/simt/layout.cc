@@ -20,7 +20,7 @@ using tile::Program;
 using tile::Ref;
 
 constexpr int64_t kMostRegisters = 64;  // of one axis, in packs
-constexpr int64_t kMostInvocations = 512;
+constexpr int64_t kUnrolled = 4;        // coordinates of a sum over a tile in workgroup memory
 
 int64_t round_up_to_power(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
@@ -29,9 +29,9 @@ int64_t round_up_to_power(int64_t n) {
 class Chooser {
  public:
   Chooser(Program& program, const Profile& profile, const std::vector<bool>& aligned)
-      : p_(program), profile_(profile), facts_(analyse(program)) {
+      : p_(program), profile_(profile), aligned_(aligned), facts_(analyse(program)) {
     layout_.axes.resize(program.axes.size());
-    count_unit_axes(aligned);
+    count_unit_axes();
   }
 
   Result<Layout> run() {
@@ -39,16 +39,19 @@ class Chooser {
       lay_out_rows();
     } else if (facts_.chained) {
       lay_out_flash();
-    } else {
+    } else if (!lay_out_staged()) {
       lay_out_product();
     }
     WEFT_TRY_STATUS(fit_all());
     number_digits();
+    if (staged()) {
+      layout_.stages = lay_out_stages(p_, layout_, aligned_, layout_.stage_depth);
+    }
     return std::move(layout_);
   }
 
  private:
-  void count_unit_axes(const std::vector<bool>& aligned) {
+  void count_unit_axes() {
     unit_.assign(p_.axes.size(), 0);
     packs_.assign(p_.axes.size(), false);
     for (const Access& access : facts_.accesses) {
@@ -56,7 +59,7 @@ class Chooser {
       const AxisId unit = unit_axis(p_, ref);
       if (unit == kNone || p_.is_scalar(unit)) continue;
       unit_[unit] += access.writes ? 2 : 1;
-      if (packed_axis(p_, ref, aligned[ref.buffer]) == unit) packs_[unit] = true;
+      if (packed_axis(p_, ref, aligned_[ref.buffer]) == unit) packs_[unit] = true;
     }
   }
 
@@ -129,11 +132,62 @@ class Chooser {
         left == INT64_MAX || fixed ? part(registers) : std::clamp<int64_t>(left, 1, registers);
   }
 
-  void lay_out_product() {
-    std::set<AxisId> outputs;
-    for (tile::ValueId dot : facts_.dots) {
-      outputs.insert(p_.values[dot].axes.begin(), p_.values[dot].axes.end());
+  // Tiles in workgroup memory: as many rows as fit there. False if they are not worth it.
+  bool lay_out_staged() {
+    if (!profile_.workgroup || !can_stage(p_)) return false;
+    layout_.stage_depth = profile_.stage_depth;
+    for (AxisId axis : facts_.contracted) {
+      const std::optional<int64_t> size = p_.size_of(p_.tile_extent(axis));
+      while (size && !is_free(axis) && *size % layout_.stage_depth != 0) layout_.stage_depth /= 2;
     }
+    bool fits = layout_.stage_depth >= kUnrolled;
+    for (int64_t rows = profile_.product_rows; fits && rows >= 1; rows /= 2) {
+      if (!take_staged(rows)) break;
+      if (stage_bytes() <= profile_.workgroup_bytes) return true;
+    }
+    layout_ = {};
+    layout_.axes.resize(p_.axes.size());
+    layout_.stage_depth = 1;
+    return false;
+  }
+
+  bool staged() const { return layout_.stage_depth > 1; }
+
+  bool take_staged(int64_t rows) {
+    constexpr int64_t kLeast = 16;  // rows and columns of a tile
+    for (AxisId axis : facts_.contracted) of(axis) = {.registers = kUnrolled, .stepped = true};
+    std::set<AxisId> outputs = facts_.produced;
+    const AxisId columns = lane_axis(outputs);
+    if (columns == kNone) return false;
+    const int64_t lanes = std::min<int64_t>(profile_.subgroup, profile_.subgroup >= 64 ? 16 : 8);
+    take(columns, lanes, 1, profile_.product_packs * 4 / pack_of(columns));
+    outputs.erase(columns);
+    int64_t left = profile_.subgroup / of(columns).lanes;
+    int64_t waves = std::max<int64_t>(1, profile_.workgroup_invocations / profile_.subgroup);
+    int64_t all = 1;
+    for (AxisId axis : outputs) {
+      take(axis, left, waves, std::max<int64_t>(1, rows / pack_of(axis)));
+      const AxisLayout& taken = of(axis);
+      left /= taken.lanes;
+      waves = std::max<int64_t>(1, waves / taken.waves);
+      rows = std::max<int64_t>(1, rows / taken.registers / taken.pack);
+      all *= taken.span();
+    }
+    return all >= kLeast && of(columns).span() >= kLeast;
+  }
+
+  int64_t stage_bytes() {
+    Layout numbered = layout_;
+    number_digits(numbered);
+    int64_t bytes = 0;
+    for (const Stage& stage : lay_out_stages(p_, numbered, aligned_, layout_.stage_depth)) {
+      bytes += stage.elements * int64_t{sizeof(float)} * 2;  // this step's and the next one's
+    }
+    return bytes;
+  }
+
+  void lay_out_product() {
+    std::set<AxisId> outputs = facts_.produced;
     for (AxisId axis : facts_.contracted) take(axis, 1, 1, 1);
     const AxisId columns = lane_axis(outputs);
     if (columns == kNone) return;
@@ -175,7 +229,7 @@ class Chooser {
       if (!is_tile(axis)) continue;
       if (p_.in_grid(axis)) {
         packs_[axis] = false;
-        take(axis, profile_.subgroup, 1, rows);
+        take(axis, profile_.subgroup, profile_.workgroup ? profile_.waves : 1, rows);
       } else if (p_.tile_extent(axis).kind == Extent::whole) {
         take(axis, 1, 1, kMostRegisters);
       } else {
@@ -196,12 +250,13 @@ class Chooser {
     all.erase(lanes);
     const bool row = facts_.reduced.contains(lanes);
     if (row) {
-      take(lanes, profile_.subgroup, 1, most_packs(lanes));
+      // A workgroup for a row, if it is long enough; else a subgroup.
+      take(lanes, profile_.subgroup, profile_.workgroup ? profile_.waves : 1, most_packs(lanes));
     } else {
       take(lanes, profile_.subgroup, all.empty() ? profile_.waves : 1,
            all.empty() ? profile_.map_packs : 1);
     }
-    int64_t waves = all.empty() ? 1 : profile_.waves;
+    int64_t waves = all.empty() ? 1 : std::max<int64_t>(1, profile_.waves / of(lanes).waves);
     int64_t registers = facts_.reduced.empty() && !all.empty() ? profile_.map_packs : 1;
     for (AxisId axis : all) {
       packs_[axis] = false;
@@ -222,6 +277,10 @@ class Chooser {
       if (!is_tile(axis)) continue;
       const Extent& extent = p_.tile_extent(axis);
       AxisLayout& taken = of(axis);
+      if (staged() && facts_.contracted.contains(axis)) {
+        if (is_free(axis)) p_.knobs[extent.knob_index].value = depth_of(axis);
+        continue;
+      }
       if (is_free(axis)) {
         p_.knobs[extent.knob_index].value = taken.span();
         continue;
@@ -244,18 +303,29 @@ class Chooser {
     return ok();
   }
 
-  void number_digits() {
-    for (AxisLayout& axis : layout_.axes) {
-      axis.lane_stride = layout_.lanes;
-      axis.wave_stride = layout_.waves;
-      layout_.lanes *= axis.lanes;
-      layout_.waves *= axis.waves;
+  // Of a sum whose tiles lie in workgroup memory: what one loop walks in steps.
+  int64_t depth_of(AxisId axis) const {
+    constexpr int64_t kDeep = 512;
+    const int64_t step = layout_.stage_depth;
+    const Dim& size = p_.axes[axis].dim;
+    if (!size.is_constant()) return kDeep;
+    return std::min(kDeep, (size.constant() + step - 1) / step * step);
+  }
+
+  void number_digits() { number_digits(layout_); }
+  void number_digits(Layout& layout) const {
+    for (AxisLayout& axis : layout.axes) {
+      axis.lane_stride = layout.lanes;
+      axis.wave_stride = layout.waves;
+      layout.lanes *= axis.lanes;
+      layout.waves *= axis.waves;
     }
-    layout_.lanes = std::max(layout_.lanes, profile_.subgroup);
+    layout.lanes = std::max(layout.lanes, profile_.subgroup);
   }
 
   Program& p_;
   const Profile& profile_;
+  const std::vector<bool>& aligned_;
   const Facts facts_;
   Layout layout_;
   std::vector<int> unit_;    // references whose neighbours along the axis are neighbours in memory

@@ -29,6 +29,12 @@ struct Profile {
   int64_t row_packs = 16;     // of a row, in the registers of an invocation, in fours
   int64_t map_packs = 4;      // elements of elementwise work, in fours
   int64_t most_numbers = 32;  // push constants, in words
+  // Products from tiles in workgroup memory, rows by whole workgroups; else everything stays in
+  // registers, and a row belongs to one subgroup.
+  bool workgroup = false;
+  int64_t workgroup_invocations = 128;  // wanted there
+  int64_t workgroup_bytes = 16384;      // of its memory that there are
+  int64_t stage_depth = 16;             // coordinates of a sum that a tile there holds
 };
 
 // The digits of a coordinate within its tile, lowest first: element of a pack, lane, wave,
@@ -44,8 +50,23 @@ struct AxisLayout {
   int64_t span() const { return pack * lanes * waves * registers; }
 };
 
+// A tile of one side of a product in workgroup memory. It is filled in a layout of its own, so that
+// neighbours fetch what lies side by side, and read in the product's.
+struct Stage {
+  tile::ValueId operand = tile::kNone;
+  tile::AxisId along = tile::kNone;  // the axis of the sum
+  std::vector<tile::AxisId> rows;    // its other axes; neighbours in the tile lie along the first
+  std::vector<AxisLayout> filling;   // one per axis of the program; a lane is an invocation
+  int64_t fillers = 1;               // invocations that fill it
+  int64_t stride = 1;                // from one coordinate of `along` to the next, in elements
+  int64_t elements = 1;
+  bool fours = false;  // is read in fours
+};
+
 struct Layout {
   std::vector<AxisLayout> axes;  // one per axis of the program
+  std::vector<Stage> stages;     // two for each product that reads workgroup memory
+  int64_t stage_depth = 1;       // coordinates of a sum in them
   int64_t lanes = 1;             // of a workgroup's waves
   int64_t waves = 1;
   int64_t invocations() const { return lanes * waves; }
@@ -54,6 +75,13 @@ struct Layout {
 // The axis along which four neighbours of a reference lie one after the other and begin at a
 // multiple of four elements; kNone if there is none. `aligned`: the buffer begins at such a one.
 tile::AxisId packed_axis(const tile::Program& program, const tile::Ref& ref, bool aligned);
+
+// Lays out the sides of all products in workgroup memory, `depth` coordinates of their sums at a
+// time, with what `layout` has for the axes of their results.
+std::vector<Stage> lay_out_stages(const tile::Program& program, const Layout& layout,
+                                  const std::vector<bool>& aligned, int64_t depth);
+// Whether the sides of all products can be computed by invocations that do not hold them.
+bool can_stage(const tile::Program& program);
 
 // Chooses the layout, and with it the free knobs of the program. `aligned`: one per buffer. Fails
 // on a program whose tiles do not fit in registers, saying which.

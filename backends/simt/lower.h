@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Lowered {
   Dim iterations = 0;  // of all loops of an invocation, at most
   std::vector<std::string> checks;
   Layout layout;
+  struct Shared {
+    std::string type;
+    int64_t size = 0;
+  };
+  std::map<std::string, Shared> shared;  // arrays in workgroup memory, by name
   bool uses_shuffle = false;
   bool uses_exchange =
       false;  // the array `exchange`, of a word per invocation, in workgroup memory

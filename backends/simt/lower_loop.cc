@@ -44,7 +44,7 @@ void Lowering::hoist_out_of(const Stmt& stmt) {
   LoopDependence dependence(p_, stmt, facts_);
   std::set<ValueId> seen;
   std::function<void(ValueId)> visit = [&](ValueId id) {
-    if (id == kNone || !seen.insert(id).second) return;
+    if (id == kNone || stage_of(id) != nullptr || !seen.insert(id).second) return;
     const Value& value = p_.values[id];
     const bool inner_axes = std::ranges::any_of(value.axes, [&](AxisId axis) {
       return p_.axes[axis].extent.kind != tile::Extent::whole && !p_.in_grid(axis);

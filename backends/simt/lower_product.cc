@@ -1,6 +1,7 @@
 // Products: sums in registers, a step of the contraction at a time.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 
 #include "backends/simt/lowering.h"
 
@@ -16,17 +17,31 @@ void Lowering::dot(ValueId id) {
   const bool shared = layout.lanes > 1 || layout.waves > 1;
   std::vector<std::string> sums;
   const std::string type = type_name(value.dtype, pack != kNone);
-  for (const Point& point : at) {
+  for (size_t i = 0; i < at.size(); ++i) sums.push_back(fresh("product"));
+  auto begin = [&](size_t i) {
     std::string start = type + "(0)";
     if (has_start && !shared) {
       start =
-          pack != kNone ? vector(value.operands[2], point, pack) : scalar(value.operands[2], point);
+          pack != kNone ? vector(value.operands[2], at[i], pack) : scalar(value.operands[2], at[i]);
     }
-    sums.push_back(fresh("product"));
-    line(type + " " + sums.back() + " = " + start + ";");
+    line(type + " " + sums[i] + " = " + start + ";");
+  };
+  // Without steps one result is finished after the other.
+  if (!layout.stepped && !shared && sums_one_by_one(value, at, pack)) {
+    for (size_t i : one_side_after_the_other(value, at)) {
+      begin(i);
+      dot_step(value, {sums[i]}, pack, {at[i]});
+      know(key_of(id, at[i], pack), sums[i]);
+    }
+    return;
   }
-  in_steps(value.axes_reduced, {value.operands[0], value.operands[1]},
-           [&] { dot_step(value, sums, pack, at); });
+  for (size_t i = 0; i < at.size(); ++i) begin(i);
+  auto step = [&] { dot_step(value, sums, pack, at); };
+  if (stage_of(value.operands[0]) != nullptr) {
+    staged_steps(value, step);
+  } else {
+    in_steps(value.axes_reduced, {value.operands[0], value.operands[1]}, step);
+  }
   for (size_t i = 0; i < at.size(); ++i) {
     if (shared) {
       across(value.axes_reduced, {sums[i]}, {type}, [&](const std::vector<std::string>& other) {
@@ -42,6 +57,33 @@ void Lowering::dot(ValueId id) {
   }
 }
 
+// Whether all products of one result come before those of the next: if the results are more than
+// the registers of a processor, each is then fetched and put back once.
+bool Lowering::sums_one_by_one(const Value& value, const std::vector<Point>& at, AxisId packed) {
+  constexpr int64_t kRegisters = 16;
+  const AxisId along = value.axes_reduced[0];
+  const bool whole = !reading_.empty() || !may_end_within(along);
+  return whole && static_cast<int64_t>(at.size()) * (packed != kNone ? 4 : 1) > kRegisters;
+}
+
+// The results of a product in an order in which each element of one side is needed for a while and
+// then no more: of the side that is still to be computed, or else of the left one.
+std::vector<size_t> Lowering::one_side_after_the_other(const Value& value,
+                                                       const std::vector<Point>& at) {
+  const bool ready = p_.values[value.operands[0]].kind != Value::load;
+  const std::vector<AxisId>& slow = p_.values[value.operands[ready ? 1 : 0]].axes;
+  std::vector<size_t> order(at.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    for (AxisId axis : value.axes) {
+      if (std::ranges::count(slow, axis) == 0 || at[a][axis] == at[b][axis]) continue;
+      return at[a][axis] < at[b][axis];
+    }
+    return false;
+  });
+  return order;
+}
+
 // The products of one step. Where coordinates may be missing both sides are left out: what stands
 // in for them may be infinite.
 void Lowering::dot_step(const Value& value, const std::vector<std::string>& sums, AxisId packed,
@@ -50,22 +92,29 @@ void Lowering::dot_step(const Value& value, const std::vector<std::string>& sums
   const ValueId b = value.operands[1];
   const AxisId along = value.axes_reduced[0];
   const bool fours = packed == kNone && pack_of(a) == along && pack_of(b) == along;
-  for (const Point& inner : points({along}, fours ? along : kNone)) {
-    std::vector<std::string> products;  // computed outside of the branch: others may need parts
-    for (const Point& outer : at) {
-      const Point point = merged(outer, inner, value.axes_reduced);
-      if (fours) {
-        products.push_back("dot(" + vector(a, point, along) + ", " + vector(b, point, along) + ")");
-        continue;
-      }
-      // A number of one side times four of the other needs no pack of its own.
-      auto side = [&](ValueId id) {
-        const bool has = packed != kNone && std::ranges::count(p_.values[id].axes, packed) > 0;
-        return has ? vector(id, point, packed) : scalar(id, point);
-      };
-      products.push_back(side(a) + " * " + side(b));
+  auto product = [&](const Point& outer, const Point& inner) {
+    const Point point = merged(outer, inner, value.axes_reduced);
+    if (fours) return "dot(" + vector(a, point, along) + ", " + vector(b, point, along) + ")";
+    // A number of one side times four of the other needs no pack of its own.
+    auto side = [&](ValueId id) {
+      const bool has = packed != kNone && std::ranges::count(p_.values[id].axes, packed) > 0;
+      return has ? vector(id, point, packed) : scalar(id, point);
+    };
+    const std::string left = side(a);
+    return left + " * " + side(b);
+  };
+  const std::vector<Point> all = points({along}, fours ? along : kNone);
+  if (sums_one_by_one(value, at, packed)) {
+    for (size_t i : one_side_after_the_other(value, at)) {
+      for (const Point& inner : all) line(sums[i] + " += " + product(at[i], inner) + ";");
     }
-    const std::string here = exists(along, inner);
+    return;
+  }
+  for (const Point& inner : all) {
+    std::vector<std::string> products;  // computed outside of the branch: others may need parts
+    for (const Point& outer : at) products.push_back(product(outer, inner));
+    // Tiles in workgroup memory hold zeros there.
+    const std::string here = reading_.empty() ? exists(along, inner) : "";
     if (!here.empty()) open("if (" + here + ")");
     for (size_t i = 0; i < at.size(); ++i) line(sums[i] + " += " + products[i] + ";");
     if (!here.empty()) close();

@@ -50,9 +50,10 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   for (AxisId axis : axes) {
     if (layout_.axes[axis].stepped && !open_.contains(axis)) stepped.insert(axis);
   }
-  hoist(roots, stepped);
   const AxisId before = innermost_;
+  // Without steps each value is computed where it is needed: registers are few.
   if (!stepped.empty()) {
+    hoist(roots, stepped);
     innermost_ = *stepped.rbegin();
     hoist_addresses(roots, innermost_);
   }

@@ -36,9 +36,47 @@ void Lowering::serial_axes(size_t next, const std::function<void()>& body) {
 
 void Lowering::block(const tile::Block& block, size_t first) {
   for (size_t i = first; i < block.size(); ++i) {
-    if (block[i].ref.buffer != kNone) sum_before(block[i].ref.buffer, block, i + 1);
+    const size_t last = last_together(block, i);
+    std::vector<const Stmt*> stores;
+    for (size_t k = i; k <= last; ++k) {
+      if (block[k].ref.buffer == kNone) continue;
+      sum_before(block[k].ref.buffer, block, last + 1);
+      stores.push_back(&block[k]);
+    }
+    if (last > i) {
+      store(stores);
+      i = last;
+      continue;
+    }
     statement(block[i]);
   }
+}
+
+// The last of the stores from `first` on that has to be walked together with it, since it needs
+// what the ones before it overwrite. Values that have a line of their own are as they were there.
+size_t Lowering::last_together(const tile::Block& block, size_t first) {
+  if (block[first].kind != Stmt::store) return first;
+  std::set<BufferId> overwritten = {block[first].ref.buffer};
+  std::function<bool(ValueId, bool)> needs = [&](ValueId id, bool before) {
+    const Value& value = p_.values[id];
+    before = before || defined_.contains(id);
+    const bool sums = value.kind == Value::reduce || value.kind == Value::dot;
+    if (sums && !varies(id, {})) return false;  // is summed up before
+    bool result = value.kind == Value::load && before && varies(id, {}) &&
+                  overwritten.contains(value.ref.buffer);
+    tile::for_each_use(value, [&](ValueId use) { result = result || needs(use, before); });
+    return result;
+  };
+  size_t last = first;
+  for (size_t i = first + 1; i < block.size(); ++i) {
+    if (block[i].kind == Stmt::let) continue;
+    if (block[i].kind != Stmt::store) break;
+    tile::for_each_use(block[i], [&](ValueId id) {
+      if (needs(id, false)) last = i;
+    });
+    overwritten.insert(block[i].ref.buffer);
+  }
+  return last;
 }
 
 // What is walked in steps is read again by each walk. Before a buffer is overwritten, everything
@@ -77,12 +115,13 @@ void Lowering::sum_before(BufferId buffer, const tile::Block& block, size_t next
 void Lowering::statement(const Stmt& stmt) {
   switch (stmt.kind) {
     case Stmt::let: {
+      defined_.insert(stmt.value);
       // What still has to be walked in steps is computed in each walk.
       if (!varies(stmt.value, {})) evaluate(stmt.value);
       return;
     }
     case Stmt::store:
-    case Stmt::update: return store(stmt);
+    case Stmt::update: return store({&stmt});
     case Stmt::scatter: return scatter(stmt);
     case Stmt::loop: return loop(stmt);
     case Stmt::when: return when(stmt);
@@ -142,27 +181,44 @@ bool Lowering::others_read(const Stmt& stmt, const std::vector<AxisId>& axes) co
   return false;
 }
 
-void Lowering::store(const Stmt& stmt) {
-  const std::vector<AxisId> axes = walked_axes(stmt);
-  std::vector<ValueId> roots = {stmt.value};
-  if (stmt.where != kNone) roots.push_back(stmt.where);
-  AxisId pack = packed_axis(p_, stmt.ref, aligned_[stmt.ref.buffer]);
+// The axis along which a store writes fours, if it does.
+AxisId Lowering::stored_pack(const Stmt& stmt) {
+  const AxisId pack = packed_axis(p_, stmt.ref, aligned_[stmt.ref.buffer]);
+  if (pack == kNone || layout_.axes[pack].pack != 4) return kNone;
   const bool words = byte_size(p_.buffers[stmt.ref.buffer].dtype) == 4;
   const bool alone = stmt.kind == Stmt::update || stmt.where != kNone;
-  if (pack != kNone && (layout_.axes[pack].pack != 4 || !words || alone)) pack = kNone;
-  if (pack != kNone && !packs_whole(stmt.ref.buffer)) pack = kNone;
-  in_steps(axes, roots, [&] {
+  return words && !alone && packs_whole(stmt.ref.buffer) ? pack : kNone;
+}
+
+// Stores that walk their steps together: everything is read before anything is written.
+void Lowering::store(const std::vector<const Stmt*>& stmts) {
+  std::vector<AxisId> all;
+  std::vector<ValueId> roots;
+  for (const Stmt* stmt : stmts) {
+    all = tile::unite(all, walked_axes(*stmt));
+    roots.push_back(stmt->value);
+    if (stmt->where != kNone) roots.push_back(stmt->where);
+  }
+  in_steps(all, roots, [&] {
     struct Write {
+      const Stmt* stmt;
+      AxisId pack;
       std::string condition, value;
       Point at;
     };
-    std::vector<Write> writes;  // everything is read before anything is written
-    for (const Point& at : points(axes, pack)) {
-      const std::string condition = write_condition(stmt, axes, at);
-      std::string value = pack != kNone ? vector(stmt.value, at, pack) : scalar(stmt.value, at);
-      writes.push_back({condition, std::move(value), at});
+    std::vector<Write> writes;
+    bool waits = false;
+    for (const Stmt* stmt : stmts) {
+      const std::vector<AxisId> axes = walked_axes(*stmt);
+      const AxisId pack = stored_pack(*stmt);
+      waits |= others_read(*stmt, axes);
+      for (const Point& at : points(axes, pack)) {
+        const std::string condition = write_condition(*stmt, axes, at);
+        std::string value = pack != kNone ? vector(stmt->value, at, pack) : scalar(stmt->value, at);
+        writes.push_back({stmt, pack, condition, std::move(value), at});
+      }
     }
-    if (others_read(stmt, axes)) line("barrier();");
+    if (waits) line("barrier();");
     std::string condition;
     for (const Write& write : writes) {
       if (write.condition != condition) {
@@ -170,18 +226,18 @@ void Lowering::store(const Stmt& stmt) {
         condition = write.condition;
         if (!condition.empty()) open("if (" + condition + ")");
       }
-      const std::string place = address(stmt.ref, write.at, false);
-      std::string value = write.value;
-      if (stmt.kind == Stmt::update) {
-        const std::string at = integer(place);
-        value = fetch(stmt.ref.buffer, at, false) + " + " + value;
-        put(stmt.ref.buffer, at, value, false);
-      } else {
-        put(stmt.ref.buffer, place, value, pack != kNone);
-      }
+      write_element(*write.stmt, write.at, write.value, write.pack != kNone);
     }
     if (!condition.empty()) close();
   });
+}
+
+void Lowering::write_element(const Stmt& stmt, const Point& at, const std::string& value,
+                             bool four) {
+  const std::string place = address(stmt.ref, at, false);
+  if (stmt.kind != Stmt::update) return put(stmt.ref.buffer, place, value, four);
+  const std::string known = integer(place);
+  put(stmt.ref.buffer, known, fetch(stmt.ref.buffer, known, false) + " + " + value, false);
 }
 
 // Contributions in ascending order of the axis: it lies in registers and steps alone.

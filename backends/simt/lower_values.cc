@@ -139,6 +139,9 @@ std::string Lowering::element(ValueId id, const Point& at, AxisId axis) {
   const Value& value = p_.values[id];
   const std::string key = key_of(id, at, axis);
   if (const std::string* text = known(key)) return *text;
+  if (auto tile = reading_.find(id); tile != reading_.end()) {
+    return read_tile(tile->second, id, at, axis);
+  }
   if (value.kind == Value::reduce || value.kind == Value::dot) {
     evaluate(id);
     const std::string* text = known(key);

@@ -105,6 +105,8 @@ class Lowering {
   void dot(ValueId id);
   void dot_step(const Value& value, const std::vector<std::string>& sums, AxisId packed,
                 const std::vector<Point>& at);
+  bool sums_one_by_one(const Value& value, const std::vector<Point>& at, AxisId packed);
+  std::vector<size_t> one_side_after_the_other(const Value& value, const std::vector<Point>& at);
   std::string combine(Reduce reduction, const std::string& a, const std::string& b, DType dtype);
   std::string neutral(Reduce reduction, DType dtype) const;
   // The same in all invocations that share the other coordinates.
@@ -113,6 +115,36 @@ class Lowering {
               const std::function<void(const std::vector<std::string>&)>& take);
   void in_steps(const std::vector<AxisId>& axes, const std::vector<ValueId>& roots,
                 const std::function<void()>& body);
+
+  // ---- tiles in workgroup memory (lower_stage.cc)
+  struct Filling {
+    const Stage* stage = nullptr;
+    std::string name;                   // of the tile
+    std::map<AxisId, std::string> own;  // the invocation's part of places
+    std::map<ValueId, AxisId> packs;    // as packs_, in its layout
+    std::map<std::string, std::string> known;
+    AxisId pack = kNone;                           // of what is fetched
+    std::vector<Point> at;                         // all that the invocation fetches
+    std::vector<std::vector<std::string>> places;  // of each, in the tile
+  };
+  struct Reading {
+    const Stage* stage = nullptr;
+    std::string name;
+    std::string first;  // the first element that the invocation reads
+  };
+  const Stage* stage_of(ValueId id) const;
+  void in_filling(Filling& filling, const std::string& step, const std::function<void()>& body);
+  Filling begin_filling(const Stage& stage);
+  std::vector<std::string> places_in(const Filling& filling, const Point& at);
+  std::vector<std::string> fetch_tile(Filling& filling, const std::string& step);
+  void put_tile(const Filling& filling, const std::string& half,
+                const std::vector<std::string>& fetched);
+  void staged_steps(const Value& dot, const std::function<void()>& body);
+  std::vector<std::string> named(const Filling& filling, const std::vector<std::string>& texts,
+                                 bool given);
+  void multiply_tiles(const std::vector<Filling>& fillings, const std::string& half,
+                      const std::function<void()>& body);
+  std::string read_tile(const Reading& reading, ValueId id, const Point& at, AxisId axis);
 
   // ---- loads and stores (lower_access.cc)
   std::string load(const Value& value, const Point& at, AxisId axis);
@@ -126,7 +158,10 @@ class Lowering {
   void block(const tile::Block& block, size_t first = 0);
   void statement(const Stmt& stmt);
   void sum_before(BufferId buffer, const tile::Block& block, size_t next);
-  void store(const Stmt& stmt);
+  size_t last_together(const tile::Block& block, size_t first);
+  void store(const std::vector<const Stmt*>& stmts);
+  AxisId stored_pack(const Stmt& stmt);
+  void write_element(const Stmt& stmt, const Point& at, const std::string& value, bool four);
   void scatter(const Stmt& stmt);
   void when(const Stmt& stmt);
   // Loops (lower_loop.cc).
@@ -156,7 +191,8 @@ class Lowering {
   };
 
   const tile::Program& p_;
-  const Layout& layout_;
+  Layout layout_;                         // another one while a tile in workgroup memory is filled
+  std::vector<AxisLayout> compute_axes_;  // as they are otherwise
   const Profile& profile_;
   const std::vector<bool>& aligned_;
   Facts facts_;
@@ -169,9 +205,11 @@ class Lowering {
   std::vector<AxisState> axes_;
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;
-  AxisId innermost_ = kNone;    // the axis of the loop around
-  std::vector<ValueId> later_;  // what the loops around yield
-  std::set<AxisId> open_;       // stepped axes that a loop walks here
+  std::map<ValueId, Reading> reading_;  // sides of the product at work that lie in tiles
+  AxisId innermost_ = kNone;            // the axis of the loop around
+  std::vector<ValueId> later_;          // what the loops around yield
+  std::set<ValueId> defined_;           // have had lines of their own
+  std::set<AxisId> open_;               // stepped axes that a loop walks here
   std::string problem_;
 };
 

@@ -69,7 +69,7 @@ Result<Made> make(tile::Program& program, const std::vector<bool>& aligned,
 
 }  // namespace
 
-simt::Profile profile_of(const VulkanFacts& device) {
+simt::Profile profile_of(const VulkanFacts& device, Mapping mapping) {
   simt::Profile profile;
   profile.subgroup = device.subgroup;
   profile.shuffles = device.has("subgroup_shuffle");
@@ -82,6 +82,16 @@ simt::Profile profile_of(const VulkanFacts& device) {
                       device.has("texel_buffer") && device.has("image_buffer");
   profile.texel_loads = texels;
   profile.image_stores = texels;
+  profile.workgroup =
+      mapping == Mapping::workgroup || (mapping == Mapping::by_device && device.kind != "cpu");
+  if (!profile.workgroup) return profile;
+  profile.workgroup_bytes = device.shared_bytes;
+  profile.workgroup_invocations =
+      std::max<int64_t>(device.subgroup, std::min<int64_t>(128, device.max_workgroup));
+  profile.most_waves = std::max<int64_t>(1, profile.workgroup_invocations / device.subgroup);
+  profile.waves = profile.most_waves;
+  profile.flash_rows = 1;  // its queries and sums are many registers
+  profile.flash_rows_backward = 1;
   return profile;
 }
 

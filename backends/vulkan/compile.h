@@ -29,8 +29,11 @@ struct CompiledPrograms {
   std::vector<KernelText> texts;
 };
 
+// Which form kernels take: drivers that run on a CPU want registers, GPUs workgroup memory.
+enum class Mapping : uint8_t { by_device, registers, workgroup };
+
 // Knobs by vendor and driver.
-simt::Profile profile_of(const VulkanFacts& device);
+simt::Profile profile_of(const VulkanFacts& device, Mapping mapping);
 
 // Which buffers of each program begin at a multiple of four elements, whatever launches it.
 // `storage` has the sizes of what lies in blocks.

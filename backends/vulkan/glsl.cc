@@ -24,6 +24,9 @@ class Printer {
     if (l_.uses_exchange) {
       add("shared uint exchange[" + std::to_string(l_.layout.invocations()) + "];");
     }
+    for (const auto& [name, array] : l_.shared) {
+      add("shared " + array.type + " " + name + "[" + std::to_string(array.size) + "];");
+    }
     std::string functions = accesses_;
     const std::string math = math_functions(l_.body + accesses_);
     text_ += math + functions;

@@ -12,11 +12,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string glsl_of(const std::string& text) {
+std::string glsl_of(const std::string& text, const simt::Profile& profile = {}) {
   std::vector<tile::Program> programs = {tile::parse("kernel.tile", text).value()};
   const std::vector<std::vector<bool>> aligned = {
       std::vector<bool>(programs[0].buffers.size(), true)};
-  return vulkan::compile_programs(programs, aligned, {}, true).value().texts[0].glsl;
+  return vulkan::compile_programs(programs, aligned, profile, true).value().texts[0].glsl;
 }
 
 // All invocations read %n, one of them writes it.
@@ -37,6 +37,76 @@ TEST(SimtLowering, WhatOthersReadIsWrittenBehindABarrier) {
 }
 )"),
               Not(HasSubstr("barrier();")));
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+constexpr const char* kProduct = R"(kernel @product {
+  in %x: f32[M, 512]
+  in %w: f32[512, 256]
+  out %y: f32[M, 256]
+  free BM = 64
+  free BN = 64
+  free BK = 64
+  axis m: M by BM
+  axis n: 256 by BN
+  axis k: 512 by BK
+  grid m, n
+  %sum = loop k carry %c = 0.0 : f32[m, n] {
+    yield dot[k](load %x[m, k], load %w[k, n], %c)
+  }
+  store %y[m, n], %sum
+}
+)";
+
+// A GPU with subgroups of 32: both sides through workgroup memory, filled in turns.
+TEST(SimtLowering, ProductsOfTheWorkgroupFormReadTiles) {
+  simt::Profile profile;
+  profile.subgroup = 32;
+  profile.texel_loads = profile.image_stores = false;
+  profile.workgroup = true;
+  profile.workgroup_bytes = 32768;
+  const std::string glsl = glsl_of(kProduct, profile);
+  EXPECT_THAT(glsl, HasSubstr("layout(local_size_x = 128) in;"));
+  EXPECT_THAT(glsl, HasSubstr("// m = [lane 4, wave 4, reg 8]"));
+  EXPECT_THAT(glsl, HasSubstr("// n = [pack 4, lane 8, reg 2]"));
+  // 16 x (128 + 4) and 16 x (64 + 4) numbers, twice, in fours.
+  EXPECT_THAT(glsl, HasSubstr("shared vec4 tile_0[1056];"));
+  EXPECT_THAT(glsl, HasSubstr("shared vec4 tile_1[544];"));
+  EXPECT_EQ(count(glsl, "barrier();"), 3u);
+}
+
+// The registers of an invocation give way to what there is of workgroup memory.
+TEST(SimtLowering, TilesFitInWorkgroupMemory) {
+  simt::Profile profile;
+  profile.subgroup = 32;
+  profile.workgroup = true;
+  profile.workgroup_bytes = 16384;
+  EXPECT_THAT(glsl_of(kProduct, profile), HasSubstr("// m = [lane 4, wave 4, reg 2]"));
+  profile.workgroup_bytes = 1024;
+  EXPECT_THAT(glsl_of(kProduct, profile), Not(HasSubstr("shared")));
+}
+
+TEST(SimtLowering, RowsOfTheWorkgroupFormBelongToAWorkgroup) {
+  simt::Profile profile;
+  profile.subgroup = 32;
+  profile.workgroup = true;
+  const std::string text = R"(kernel @rows {
+  in %x: f32[R, 512]
+  out %y: f32[R]
+  free BR = 4
+  axis r: R by BR
+  axis c: 512 full
+  grid r
+  store %y[r], reduce.add[c](load %x[r, c])
+}
+)";
+  EXPECT_THAT(glsl_of(text, profile), HasSubstr("// c = [pack 4, lane 32, wave 4]"));
+  EXPECT_THAT(glsl_of(text), HasSubstr("// c = [pack 4, lane 8, reg 16]"));
 }
 
 }  // namespace

@@ -35,9 +35,14 @@ void expect_right(const Module& module, const std::string& graph, const DimBindi
   options.common.dims = dims;
   options.common.seed = 3;
   options.request.device = "vulkan";
-  Result<DeviceVerifyReport> report = verify_device(module, options);
-  ASSERT_TRUE(report.ok()) << render(report.diagnostics());
-  EXPECT_EQ(report->difference, "");
+  for (const char* mapping : {"register", "workgroup"}) {
+    SCOPED_TRACE(mapping);
+    ::setenv("WEFT_VULKAN_MAPPING", mapping, 1);
+    Result<DeviceVerifyReport> report = verify_device(module, options);
+    ::unsetenv("WEFT_VULKAN_MAPPING");
+    ASSERT_TRUE(report.ok()) << render(report.diagnostics());
+    EXPECT_EQ(report->difference, "");
+  }
 }
 
 Module with_train_step(Module module) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "driver/compile.h"
 #include "driver/execute.h"
 #include "ir/text/text.h"
@@ -20,7 +22,9 @@ TensorMap rounded(TensorMap tensors) {
   return tensors;
 }
 
-Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs) {
+Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs,
+                                   const std::string& mapping) {
+  ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
   CompileRequest request;
   request.device = "vulkan";
   WEFT_TRY(Compiled compiled, compile(module, request));
@@ -31,6 +35,19 @@ Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs
   options.poison = true;
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
   return run_once(executor, graph, inputs, {}, dims);
+}
+
+void expect_same(const Module& module, const Result<OracleResult>& expected,
+                 const Result<OracleResult>& actual) {
+  // It may copy them, and says that it does not compute with them.
+  if (computes_in_f64(module) && !actual.ok() && expected.ok()) {
+    EXPECT_NE(render(actual.diagnostics()).find("f64"), std::string::npos)
+        << render(actual.diagnostics());
+    return;
+  }
+  ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics()) << print(module);
+  if (!expected.ok()) return;
+  EXPECT_TRUE(same(compare(expected->outputs, actual->outputs, RunBy::device))) << print(module);
 }
 
 class VulkanMatrix : public testing::TestWithParam<std::string> {};
@@ -48,17 +65,12 @@ TEST_P(VulkanMatrix, AgreesWithOracle) {
     ASSERT_TRUE(module.ok()) << render(module.diagnostics());
     TensorMap inputs = rounded(c.inputs);
     Result<OracleResult> expected = run_oracle(*module, *module->find_graph("case"), inputs, {});
-    Result<OracleResult> actual = run_on_vulkan(*module, inputs);
-    // It may copy them, and says that it does not compute with them.
-    if (computes_in_f64(*module) && !actual.ok() && expected.ok()) {
-      EXPECT_NE(render(actual.diagnostics()).find("f64"), std::string::npos)
-          << render(actual.diagnostics());
-      continue;
+    for (const char* mapping : {"register", "workgroup"}) {
+      SCOPED_TRACE(mapping);
+      expect_same(*module, expected, run_on_vulkan(*module, inputs, mapping));
     }
-    ASSERT_EQ(actual.ok(), expected.ok()) << render(actual.diagnostics()) << print(*module);
-    if (!expected.ok()) continue;
-    EXPECT_TRUE(same(compare(expected->outputs, actual->outputs, RunBy::device))) << print(*module);
   }
+  ::unsetenv("WEFT_VULKAN_MAPPING");
   for (const std::string& message : shared_vulkan_log().take()) ADD_FAILURE() << message;
 }
 

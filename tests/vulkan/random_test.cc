@@ -19,7 +19,10 @@ constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 1000 : 30; }
 
 // Every kernel of every graph; any message of the validation layers is a failure of the run.
-void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed) {
+void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed,
+                  const std::string& mapping) {
+  SCOPED_TRACE("mapping " + mapping);
+  ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
   DeviceVerifyOptions options;
   options.common.dims = sizes;
   options.common.seed = seed;
@@ -29,13 +32,22 @@ void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed) 
   EXPECT_TRUE(report->ok()) << report->difference << print(module);
 }
 
+// Both forms of kernels; by turns, but for the slow suite.
+std::vector<std::string> mappings(uint64_t seed) {
+  if (suite() == "slow") return {"register", "workgroup"};
+  return {seed / kChunks % 2 == 0 ? "register" : "workgroup"};
+}
+
 class VulkanRandom : public testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override {
     ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
     if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   }
-  void TearDown() override { ::unsetenv("WEFT_VULKAN_LIE"); }
+  void TearDown() override {
+    ::unsetenv("WEFT_VULKAN_LIE");
+    ::unsetenv("WEFT_VULKAN_MAPPING");
+  }
 };
 
 // What a driver may lack: subgroups that exchange numbers, texel buffers.
@@ -52,7 +64,7 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
     ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     if (made.spelling.find(" f64 ") != std::string::npos) continue;
     lack(seed);
-    expect_right(module, {}, seed);
+    for (const char* mapping : {"register", "workgroup"}) expect_right(module, {}, seed, mapping);
   }
 }
 
@@ -67,7 +79,9 @@ TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
     }
     if (computes_in_f64(module)) continue;
     lack(seed);
-    expect_right(module, random_sizes(module, seed), seed);
+    for (const std::string& mapping : mappings(seed)) {
+      expect_right(module, random_sizes(module, seed), seed, mapping);
+    }
   }
 }
 
