@@ -11,6 +11,11 @@ inline constexpr float kExpTail[] = {
     0x1.0000000000000p-1F,  0x1.5555660000000p-3F,  0x1.5555840000000p-5F,  0x1.1107860000000p-7F,
     0x1.6bf0080000000p-10F, 0x1.a6badc0000000p-13F, 0x1.b057560000000p-16F,
 };
+// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, against exp(r); relative error 3.2e-9.
+inline constexpr float kExpNear[] = {
+    0x1.fffffc0000000p-2F, 0x1.55548c0000000p-3F,  0x1.55585a0000000p-5F,
+    0x1.123d5c0000000p-7F, 0x1.6ab6c20000000p-10F,
+};
 // 2 ln 2 = sum, exact in products with |n| <= 2^8.
 inline constexpr float kTwoLn2[] = {
     0x1.62e4000000000p+0F,

@@ -44,15 +44,24 @@ Operands decompose_relu(Emitter& b, const Node&, const Operands& operands) {
   return {b.maximum({operands[0], b.like(0, operands[0])})};
 }
 
+namespace {
+
+// x * sigmoid(y), by one division.
+Value by_sigmoid(Emitter& b, Value x, Value y) {
+  return b.div({x, b.add({b.like(1, y), b.exp({b.neg({y})})})});
+}
+
+}  // namespace
+
 Operands decompose_gelu(Emitter& b, const Node& node, const Operands& operands) {
   Value x = operands[0];
-  if (node.attrs.text("approximate") == "tanh") return {b.mul({x, b.sigmoid({gelu_bend(b, x)})})};
+  if (node.attrs.text("approximate") == "tanh") return {by_sigmoid(b, x, gelu_bend(b, x))};
   Value curve = b.erf({b.mul({x, b.like(std::numbers::sqrt2 / 2, x)})});
   return {b.mul({b.mul({b.like(0.5, x), x}), b.add({b.like(1, x), curve})})};
 }
 
 Operands decompose_silu(Emitter& b, const Node&, const Operands& operands) {
-  return {b.mul({operands[0], b.sigmoid({operands[0]})})};
+  return {by_sigmoid(b, operands[0], operands[0])};
 }
 
 Operands decompose_gt(Emitter& b, const Node&, const Operands& operands) {

@@ -15,6 +15,11 @@ namespace {
 
 // Bodies of a reduction's main loop: enough sums side by side to hide the latency of an addition.
 constexpr size_t kReductionParts = 4;
+// Of a main loop that computes for long: more would not fit the registers; with 32 bytes a vector,
+// two are a line of memory.
+constexpr size_t kCostlyParts = 2;
+// What is left of such a loop is done in shorter vectors, since one by one costs as much each.
+constexpr int kFewestLanes = 4;
 
 // How well lanes fit that are `step` elements apart.
 int step_score(const Dim& step) {
@@ -93,6 +98,13 @@ int KernelEmitter::lanes_along(AxisId axis) const {
   return static_cast<int>(std::min<uint64_t>(std::bit_floor(most), static_cast<uint64_t>(lanes)));
 }
 
+bool KernelEmitter::finds_place(const std::vector<Sink>& sinks) const {
+  return std::ranges::any_of(sinks, [&](const Sink& sink) {
+    return sink.kind == Sink::reduce &&
+           reduction_of(program_.values[sink.value]) == tile::Reduce::argmax;
+  });
+}
+
 void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
   Nest nest{.sinks = sinks};
   std::vector<AxisId> reduced;
@@ -131,6 +143,11 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
     if (!strips) nest.order.push_back(lane);
     nest.lanes = lanes_along(lane);
     nest.parts = nest.reduces ? kReductionParts : 1;
+    if (!strips && is_costly(sinks)) {
+      nest.parts = kCostlyParts;
+      nest.ahead = loads_ahead(sinks, lane);
+      nest.fewest_lanes = finds_place(sinks) ? nest.lanes : kFewestLanes;
+    }
     strips ? emit_strips_nest(nest, 0) : emit_axes(nest, 0);
   }
   slots_.merge(fresh_);
@@ -179,25 +196,29 @@ void KernelEmitter::emit_lane_loop(const Nest& nest) {
   llvm::Value* end = ir_.CreateAdd(state.base, state.size);
   const std::string& name = program_.axes[axis].name;
   llvm::Value* at = state.base;
-  auto vectors = [&](size_t parts) {
-    int64_t step = nest.lanes * static_cast<int64_t>(parts);
+  auto vectors = [&](int lanes, size_t parts) {
+    int64_t step = lanes * static_cast<int64_t>(parts);
     llvm::Value* left = ir_.CreateSub(end, at);
     llvm::Value* covered = ir_.CreateSub(left, ir_.CreateSRem(left, i64(step)));
     llvm::Value* stop = ir_.CreateAdd(at, covered);
     loop(at, stop, i64(step), name, [&](llvm::Value* first) {
       for (size_t part = 0; part < parts; ++part) {
-        llvm::Value* here = ir_.CreateAdd(first, i64(nest.lanes * static_cast<int64_t>(part)));
-        at_level(axis, here, nest.lanes, [&] { emit_body(nest, nest.lanes, part); });
+        llvm::Value* here = ir_.CreateAdd(first, i64(lanes * static_cast<int64_t>(part)));
+        at_level(axis, here, lanes, [&] {
+          if (parts == nest.parts) ask_ahead(nest, part);
+          emit_body(nest, lanes, part);
+        });
       }
     });
     at = stop;
   };
   if (nest.lanes > 1) {
-    if (nest.parts > 1) vectors(nest.parts);
+    if (nest.parts > 1) vectors(nest.lanes, nest.parts);
     if (!never_partial(axis, nest.lanes * static_cast<int64_t>(nest.parts)) || nest.parts == 1) {
-      vectors(1);
+      vectors(nest.lanes, 1);
     }
     if (never_partial(axis, nest.lanes)) return;
+    for (int lanes = nest.lanes / 2; lanes >= nest.fewest_lanes; lanes /= 2) vectors(lanes, 1);
   }
   loop(at, end, i64(1), name + ".rest",
        [&](llvm::Value* here) { at_level(axis, here, 1, [&] { emit_body(nest, 1, 0); }); });

@@ -1,5 +1,6 @@
 // Reductions: sums side by side in vectors, the rest one by one, and in the end across lanes.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
 #include "backends/cpu/emitter.h"
@@ -103,6 +104,16 @@ void KernelEmitter::start_accumulators(const Nest& nest) {
   }
 }
 
+// The lanes of a shorter vector, and `rest` in those behind them.
+llvm::Value* KernelEmitter::widened(llvm::Value* value, llvm::Type* type, llvm::Value* rest) {
+  const auto have = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  const auto want = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
+  if (have == want) return value;
+  std::vector<int> lanes;
+  for (unsigned i = 0; i < want; ++i) lanes.push_back(static_cast<int>(std::min(i, have)));
+  return ir_.CreateShuffleVector(value, splat(rest, static_cast<int>(have)), lanes);
+}
+
 void KernelEmitter::accumulate(const Sink& sink, llvm::Value* value, int lanes, size_t part) {
   const Value& reduced = program_.values[sink.value];
   DType dtype = reduced_dtype(reduced);
@@ -110,6 +121,7 @@ void KernelEmitter::accumulate(const Sink& sink, llvm::Value* value, int lanes, 
   llvm::AllocaInst* place = lanes == 1 ? into.scalar : into.parts[part];
   llvm::Value* old = ir_.CreateLoad(place->getAllocatedType(), place);
   if (reduction_of(reduced) != Reduce::argmax) {
+    if (lanes > 1) value = widened(value, old->getType(), neutral(reduction_of(reduced), dtype));
     ir_.CreateStore(combine(reduction_of(reduced), old, value, dtype), place);
     return;
   }

@@ -209,8 +209,11 @@ class KernelEmitter {
     int lanes = 1;
     size_t parts = 1;  // bodies in the main loop
     bool reduces = false;
+    std::vector<ValueId> ahead = {};  // loads of the next program to ask for
+    int fewest_lanes = INT32_MAX;     // of the vectors that what is left is done in
   };
   void emit_nest(const std::vector<Sink>& sinks);
+  bool finds_place(const std::vector<Sink>& sinks) const;
   AxisId choose_lane_axis(const std::vector<Sink>& sinks, const std::vector<AxisId>& from) const;
   int nest_score(const std::vector<Sink>& sinks, AxisId axis) const;
   int lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) const;
@@ -223,9 +226,17 @@ class KernelEmitter {
   void at_level(AxisId axis, llvm::Value* coordinate, int lanes, const std::function<void()>& body);
   bool never_partial(AxisId axis, int64_t step) const;
 
+  // emit_ahead.cc
+  void for_each_computed(const std::vector<Sink>& sinks,
+                         const std::function<void(ValueId)>& fn) const;
+  bool is_costly(const std::vector<Sink>& sinks) const;
+  std::vector<ValueId> loads_ahead(const std::vector<Sink>& sinks, AxisId lane) const;
+  void ask_ahead(const Nest& nest, size_t part);
+
   // emit_reduce.cc
   void start_accumulators(const Nest& nest);
   void accumulate(const Sink& sink, llvm::Value* value, int lanes, size_t part);
+  llvm::Value* widened(llvm::Value* value, llvm::Type* type, llvm::Value* rest);
   void fold_vectors(const Nest& nest);
   void finish_accumulators(const Nest& nest);
   llvm::Value* neutral(tile::Reduce reduction, DType dtype);

@@ -12,7 +12,7 @@ using tile::Value;
 
 namespace {
 
-bool is_costly(const Value& value) {
+bool costs_much(const Value& value) {
   if (value.kind == Value::random) return true;
   return value.kind == Value::map && info(value.op).has(kCostly);
 }
@@ -190,7 +190,7 @@ void KernelEmitter::find_kept_values() {
   std::vector<bool> used(program_.values.size(), false);
   for (ValueId id = 0; id < program_.values.size(); ++id) {
     const Value& value = program_.values[id];
-    costly[id] = is_costly(value);
+    costly[id] = costs_much(value);
     if (starts_nest(value)) continue;
     for (ValueId operand : value.operands) {
       costly[id] = costly[id] || (value.kind == Value::map && costly[operand]);

@@ -62,6 +62,15 @@ class VectorBuilder {
       if (parts.size() == 1) return parts[0];
     }
   }
+  // The same by one coefficient after the other: the fewest operations, the longest chain.
+  template <class T>
+  Value horner(Value x, std::span<const T> coefficients) {
+    Value sum = llvm::ConstantFP::get(x->getType(), coefficients.back());
+    for (size_t i = coefficients.size() - 1; i > 0; --i) {
+      sum = mad(sum, x, llvm::ConstantFP::get(x->getType(), coefficients[i - 1]));
+    }
+    return sum;
+  }
   // NaN stays NaN. The order of operands makes each one instruction on x86.
   Value at_most(Value x, Value limit) {
     return ir.CreateSelect(ir.CreateFCmpOGT(x, limit), limit, x);

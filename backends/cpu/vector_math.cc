@@ -32,19 +32,27 @@ Reduced reduce(VectorBuilder& b, Value x, const float (&steps)[2]) {
 
 }  // namespace
 
-// exp(x) = 2^n * exp(r) * 2^n: two factors, since 2^(2n) may be too large or too small for f32
-// where the result is not.
+// exp(x) = exp(r) * 2^h * 2^(n - h), h = n / 2: two factors, since 2^n may be too large or too
+// small for f32 where the result is not. One coefficient after the other: what a kernel computes of
+// many vectors waits for the multipliers, not for the chain, and this takes the fewest of them.
 Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   VectorBuilder b(ir, x->getType(), target);
   // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at
   // the end: a product that underflows takes many times as long.
   const Value vanishes = ir.CreateFCmpOLT(x, b.real(-104));
   x = b.at_most(ir.CreateSelect(vanishes, b.real(0), x), b.real(89));
-  const Reduced at = reduce(b, x, kTwoLn2);
-  const Value square = b.mul(at.rest, at.rest);
-  const Value less_one = b.mad(square, b.poly<float>(at.rest, kExpTail), at.rest);
-  const Value result = b.mul(b.mad(less_one, at.power, at.power), at.power);
-  return ir.CreateSelect(vanishes, b.real(0), result);
+  // As in `reduce`, with 2 * 127 on top: both halves of that number make a power.
+  constexpr double kRounder = 0x1.8p23 + 2 * 127;
+  const Value shifted = b.mad(x, b.real(1 / (double{kLn2[0]} + double{kLn2[1]})), b.real(kRounder));
+  const Value n = b.sub(shifted, b.real(kRounder));
+  const Value r = b.mad(n, b.real(-kLn2[1]), b.mad(n, b.real(-kLn2[0]), x));
+  const Value half = ir.CreateLShr(b.bits(shifted), b.whole(1));
+  auto power = [&](Value exponent) { return b.from_bits(ir.CreateShl(exponent, b.whole(23))); };
+  const Value tail = b.horner<float>(r, kExpNear);
+  const Value one = b.real(1);
+  const Value near = b.mad(b.mad(tail, r, one), r, one);
+  const Value other = power(ir.CreateSub(b.bits(shifted), half));
+  return ir.CreateSelect(vanishes, b.real(0), b.mul(b.mul(near, power(half)), other));
 }
 
 // With x = m * 2^e, m in [2/3, 4/3): log(x) = e * ln 2 + log1p(m - 1).

@@ -285,7 +285,7 @@ TEST(Decompose, KeepsNamesAndProvenance) {
   for (const Node& node : module.graphs[0].nodes()) {
     if (node.names[0] != "h") continue;
     found = true;
-    EXPECT_EQ(node.op, Op::mul);
+    EXPECT_EQ(node.op, Op::div);
     EXPECT_EQ(node.origin, Provenance{"block.0.act"});
   }
   EXPECT_TRUE(found);

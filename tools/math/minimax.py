@@ -155,6 +155,10 @@ def main():
     table("kExpTail", "(exp(r) - 1 - r) / r^2 for |r| <= ln 2, against exp(r)",
           fit(quotient(mp.exp, lambda x: 1 + x, 2), -ln2 * wide, ln2 * wide, list(range(7)),
               lambda x: mp.exp(x) / x**2, to_f32), "float")
+    near = ln2 / 2 * wide
+    table("kExpNear", "(exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, against exp(r)",
+          fit(quotient(mp.exp, lambda x: 1 + x, 2), -near, near, list(range(5)),
+              lambda x: mp.exp(x) / x**2, to_f32), "float")
     constants("kTwoLn2", "2 ln 2 = sum, exact in products with |n| <= 2^8", split(2 * ln2, 16, 2), "float")
     half = ln2 / 4 * wide
     table("kTanhExp", "(exp(2r) - 1) / r for |r| <= ln 2 / 4, against exp(2r)",
