@@ -13,6 +13,7 @@
 #include "runtime/cpu/facts.h"
 #include "runtime/vulkan/device_facts.h"
 #ifdef WEFT_HAS_VULKAN
+#include "backends/simt/knobs.h"
 #include "backends/vulkan/compile.h"
 #include "runtime/vulkan/open.h"
 #endif
@@ -42,7 +43,28 @@ Status check_all_fused(const AttentionReport& attention) {
   return ok();
 }
 
-Result<PlannedModule> plan_for(Module module, const CompileRequest& request, DeviceTraits traits) {
+// What code is made for.
+struct Target {
+  std::optional<cpu::CpuTarget> cpu = {};
+  std::optional<VulkanFacts> vulkan = {};
+#ifdef WEFT_HAS_VULKAN
+  vulkan::Mapping mapping = vulkan::Mapping::by_device;
+#endif
+  DeviceTraits traits = {};
+};
+
+// Programs for a device that is not the CPU get the knobs of their mapping to it.
+void add_device_knobs([[maybe_unused]] std::vector<tile::Program>& programs,
+                      [[maybe_unused]] const Target& target) {
+#ifdef WEFT_HAS_VULKAN
+  if (!target.vulkan) return;
+  const simt::Profile profile = vulkan::profile_of(*target.vulkan, target.mapping);
+  for (tile::Program& program : programs) simt::add_knobs(program, profile);
+#endif
+}
+
+Result<PlannedModule> plan_for(Module module, const CompileRequest& request, const Target& target) {
+  DeviceTraits traits = target.traits;
   PlannedModule planned;
   Stopwatch passes;
   PipelineOptions pipeline = request.pipeline;
@@ -58,10 +80,8 @@ Result<PlannedModule> plan_for(Module module, const CompileRequest& request, Dev
   planned.passes_ms = passes.milliseconds();
   Stopwatch planning;
   WEFT_TRY(planned.plan, make_plan(module, traits));
-  // What was tuned was tuned on the CPU.
-  if (!traits.simt) {
-    planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
-  }
+  add_device_knobs(planned.plan.programs, target);
+  planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
   planned.plan_ms = planning.milliseconds();
   planned.module = std::move(module);
   return planned;
@@ -89,13 +109,6 @@ void describe(const Module& module, Plan& plan, Executable& executable) {
   executable.packed = std::move(plan.packed);
   executable.graphs = std::move(plan.graphs);
 }
-
-// What code is made for.
-struct Target {
-  std::optional<cpu::CpuTarget> cpu = {};
-  std::optional<VulkanFacts> vulkan = {};
-  DeviceTraits traits = {};
-};
 
 #ifdef WEFT_HAS_VULKAN
 // How kernels are laid out: as the device wants it, unless WEFT_VULKAN_MAPPING says otherwise.
@@ -153,13 +166,18 @@ bool is_vulkan(std::string_view device) {
 namespace {
 
 #ifdef WEFT_HAS_VULKAN
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 // What a device can, without what failed its self-test. Asked once in a process for each way a
-// driver may lie: it opens the device.
+// driver may lie and for what it is said to have: it opens the device.
 Result<VulkanFacts> tested_device(const CompileRequest& request) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>, VulkanFacts> known;
-  const char* lie = std::getenv("WEFT_VULKAN_LIE");
-  const std::pair<std::string, std::string> key = {request.device, lie == nullptr ? "" : lie};
+  static std::map<std::vector<std::string>, VulkanFacts> known;
+  const std::vector<std::string> key = {request.device, environment("WEFT_VULKAN_LIE"),
+                                        environment(kVulkanLimits)};
   const std::lock_guard<std::mutex> guard(mutex);
   auto found = known.find(key);
   if (found != known.end()) return found->second;
@@ -177,6 +195,7 @@ Result<Target> resolve_target(const CompileRequest& request) {
   if (is_vulkan(request.device)) {
 #ifdef WEFT_HAS_VULKAN
     WEFT_TRY(target.vulkan, tested_device(request));
+    WEFT_TRY(target.mapping, chosen_mapping());
     target.traits = simt_traits();
     return target;
 #else
@@ -199,11 +218,26 @@ std::string key_of(const VulkanFacts& facts) {
   std::string key =
       cat("vulkan ", facts.vendor, " ", facts.device, " ", facts.name, " ", facts.kind, " ",
           facts.driver, " ", facts.driver_version, " ", facts.driver_info, " ", facts.subgroup, " ",
-          facts.max_workgroup, " ", facts.push_constant_bytes, " ", facts.texel_elements);
+          facts.max_workgroup, " ", facts.push_constant_bytes, " ", facts.texel_elements, " ",
+          facts.storage_range);
   for (const VulkanFeature& feature : facts.features) {
     if (facts.has(feature.name)) key += " " + feature.name;
   }
   return key;
+}
+#endif
+
+#ifdef WEFT_HAS_VULKAN
+// The same programs for whatever device the executable may meet.
+Status add_portable(std::vector<tile::Program>& programs, const vulkan::ProgramFacts& facts,
+                    Executable& executable) {
+  WEFT_TRY(vulkan::CompiledPrograms made,
+           vulkan::compile_programs(programs, facts, vulkan::portable_target(), false));
+  const uint64_t before = executable.code.size();
+  executable.code.insert(executable.code.end(), made.code.begin(), made.code.end());
+  for (Kernel& kernel : made.kernels) kernel.entry += before;
+  executable.portable = std::move(made.kernels);
+  return ok();
 }
 #endif
 
@@ -213,15 +247,17 @@ Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
                  [[maybe_unused]] Compiled& compiled) {
 #ifdef WEFT_HAS_VULKAN
   if (target.vulkan) {
-    WEFT_TRY(const vulkan::Mapping mapping, chosen_mapping());
-    WEFT_TRY(
-        vulkan::CompiledPrograms made,
-        vulkan::compile_programs(planned.plan.programs,
-                                 vulkan::aligned_buffers(planned.plan, planned.module.storage),
-                                 vulkan::profile_of(*target.vulkan, mapping), request.keep_text));
+    const vulkan::ProgramFacts facts =
+        vulkan::program_facts(planned.plan, planned.module.storage, request.sizes);
+    std::vector<tile::Program> programs = planned.plan.programs;
+    WEFT_TRY(vulkan::CompiledPrograms made,
+             vulkan::compile_programs(planned.plan.programs, facts,
+                                      vulkan::target_of(*target.vulkan, target.mapping),
+                                      request.keep_text));
     compiled.executable.device = "vulkan";
     compiled.executable.code = std::move(made.code);
     compiled.executable.kernels = std::move(made.kernels);
+    if (request.other_machine) WEFT_TRY_STATUS(add_portable(programs, facts, compiled.executable));
     for (vulkan::KernelText& text : made.texts) {
       const auto* words = reinterpret_cast<const char*>(text.spirv.data());
       compiled.texts.push_back({text.name,
@@ -268,7 +304,7 @@ Result<std::string> device_key([[maybe_unused]] const CompileRequest& request) {
 
 Result<PlannedModule> plan_module(Module module, const CompileRequest& request) {
   WEFT_TRY(Target target, resolve_target(request));
-  return plan_for(std::move(module), request, target.traits);
+  return plan_for(std::move(module), request, target);
 }
 
 Result<Compiled> compile(Module module, const CompileRequest& request) {
@@ -277,7 +313,7 @@ Result<Compiled> compile(Module module, const CompileRequest& request) {
         .hint("--device cpu");
   }
   WEFT_TRY(Target target, resolve_target(request));
-  WEFT_TRY(PlannedModule planned, plan_for(std::move(module), request, target.traits));
+  WEFT_TRY(PlannedModule planned, plan_for(std::move(module), request, target));
   Stopwatch code;
   Compiled compiled;
   WEFT_TRY_STATUS(make_code(planned, target, request, compiled));

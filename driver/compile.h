@@ -24,7 +24,10 @@ struct CompileRequest {
   bool bounds_checks = false;     // in generated code
   bool keep_text = false;         // of kernels, for dumps
   std::string cache_folder = {};  // driver/cache_folder.h; empty: nothing is kept
-  KnobChooser choose_knobs = {};  // driver/tuning.h; empty: programs stay as lowered
+  // That will be bound, as far as they are known: code for Vulkan sees larger tensors than one
+  // descriptor shows in parts, if it knows of them.
+  DimBinding sizes = {};
+  KnobChooser choose_knobs = {};         // driver/tuning.h; empty: programs stay as lowered
   bool require_fused_attention = false;  // an error if one is left to products of scores in memory
   PipelineOptions pipeline = {};
 };

@@ -51,6 +51,8 @@ Result<std::string> key_of(const Module& module, const CompileRequest& request) 
              traits.l2_bytes, "\nfast_math ", request.pipeline.pass.fast_math, "\nfuse_attention ",
              request.pipeline.pass.fuse_attention, "\nskip");
   for (const std::string& pass : request.pipeline.skip) key += " " + pass;
+  key += cat("\nother_machine ", request.other_machine, "\nsizes");
+  for (const auto& [symbol, size] : request.sizes) key += cat(" ", symbol, "=", size);
   return key + "\n" + write_binary(module);
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "backends/simt/knobs.h"
+
 namespace weft {
 namespace {
 
@@ -49,18 +51,25 @@ bool is_sized_by(const tile::Axis& axis, size_t knob) {
 std::vector<size_t> choosable_knobs(const tile::Program& program) {
   const std::set<AxisId> counted = counted_axes(program);
   std::vector<size_t> chosen;
+  std::vector<size_t> of_device;
   for (size_t knob = 0; knob < program.knobs.size(); ++knob) {
     bool choosable = program.knobs[knob].kind == tile::Knob::free;
     for (AxisId axis = 0; axis < program.axes.size(); ++axis) {
       if (is_sized_by(program.axes[axis], knob)) choosable = choosable && !counted.contains(axis);
     }
     if (choosable) chosen.push_back(knob);
+    if (simt::is_device_knob(program.knobs[knob])) of_device.push_back(knob);
   }
-  return chosen;
+  return of_device.empty() ? chosen : of_device;
 }
 
 std::vector<int64_t> knob_choices(const tile::Program& program, size_t knob) {
   const int64_t value = program.knobs[knob].value;
+  if (simt::is_device_knob(program.knobs[knob])) {
+    std::set<int64_t> all(program.knobs[knob].choices.begin(), program.knobs[knob].choices.end());
+    all.insert(value);
+    return {all.begin(), all.end()};
+  }
   std::set<int64_t> choices(program.knobs[knob].choices.begin(), program.knobs[knob].choices.end());
   if (choices.empty()) choices = {value / 4, value / 2, value * 2, value * 4};
   if (value == 1) choices.insert(8);

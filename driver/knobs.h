@@ -14,7 +14,8 @@ namespace weft {
 
 // Indices into `knobs` of a program without `accumulate` statements: the free ones but for those
 // that size a part of a sum. The plan has counted such parts, or code for a device adds them up one
-// after the other.
+// after the other. A program for a SIMT device has knobs of its layout (backends/simt/knobs.h):
+// then it is those, and the others follow from them.
 std::vector<size_t> choosable_knobs(const tile::Program& program);
 
 // What a tuner may try for a knob: ascending, around the value it has, which is among them.

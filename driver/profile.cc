@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "driver/execute.h"
+#include "driver/vulkan_devices.h"
 #include "passes/sample_inputs.h"
 
 namespace weft {
@@ -64,6 +65,17 @@ void fill(GraphProfile& profile, const GraphReport& report, const BoundGraph& bo
   profile.layers = layers.sorted();
 }
 
+Status measure_replay(Executor& executor, PreparedRun& prepared,
+                      const std::shared_ptr<VulkanDevice>& device, GraphProfile& result) {
+  const ReplayWatch watch(device);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < result.runs; ++i) WEFT_TRY_STATUS(executor.run(prepared));
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  result.submissions = watch.submissions(result.runs);
+  result.host_us = watch.host_us(result.runs, passed.count());
+  return ok();
+}
+
 }  // namespace
 
 Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const TensorMap& fixed,
@@ -71,7 +83,9 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   const Graph& graph = module.graphs[0];
   WEFT_TRY(TensorMap inputs, sample_inputs(module, graph, dims, options.seed));
   for (const auto& [name, tensor] : fixed) inputs[name] = tensor;
-  WEFT_TRY(Compiled compiled, compile(module, options.request));
+  CompileRequest request = options.request;
+  request.sizes = dims;
+  WEFT_TRY(Compiled compiled, compile(module, request));
   WEFT_TRY(GraphReport report, explain_graph({compiled.module, compiled.programs,
                                               compiled.executable.packed, compiled.attention},
                                              compiled.executable.graphs[0], dims));
@@ -79,7 +93,10 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   context.threads = options.threads;
   context.seed = options.seed;
   context.device = options.request.device;
-  context.cache_folder = options.request.cache_folder;
+  if (is_vulkan(options.request.device)) {
+    WEFT_TRY(OpenVulkan opened, open_vulkan_device(options.request.device));
+    context.vulkan = std::move(opened.device);
+  }
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), context));
   WEFT_TRY(PreparedRun prepared, executor.prepare(graph.name(), inputs, dims));
   WEFT_TRY_STATUS(executor.run(prepared));
@@ -96,6 +113,9 @@ Result<GraphProfile> profile(const Module& module, const DimBinding& dims, const
   std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
   result.milliseconds = passed.count() / options.runs;
   fill(result, report, *prepared.bound, nanoseconds);
+  if (context.vulkan != nullptr) {
+    WEFT_TRY_STATUS(measure_replay(executor, prepared, context.vulkan, result));
+  }
   return result;
 }
 

@@ -22,8 +22,12 @@ struct GraphProfile {
   std::string graph;
   DimBinding dims;
   int threads = 0;
-  int runs = 0;                     // after one that is not counted
-  double milliseconds = 0;          // of a run, the average
+  int runs = 0;             // after one that is not counted
+  double milliseconds = 0;  // of a run, the average
+  // On Vulkan, of a run without times per kernel: what is handed to the driver, and the host's time
+  // beside the driver's.
+  double submissions = 0;
+  double host_us = 0;
   std::vector<ProfileRow> kernels;  // the longest first
   std::vector<ProfileRow> layers;
 };

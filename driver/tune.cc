@@ -2,9 +2,11 @@
 #include "driver/tune.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 
+#include "driver/cache_folder.h"
 #include "driver/execute.h"
 #include "driver/knob_search.h"
 #include "ir/support/check.h"
@@ -105,18 +107,27 @@ class Tuner {
  private:
   Result<Candidate> make(const Choices& choices) {
     CompileRequest request = options_.request;
+    std::vector<tile::Program> lowered;  // as a device's knobs are before it chooses a layout
     request.choose_knobs = [&](const tile::Program& program) -> std::optional<KnobValues> {
+      lowered.push_back(program);
       auto found = choices.find(program.name);
       return found == choices.end() ? std::nullopt : std::optional(found->second);
     };
+    const auto start = std::chrono::steady_clock::now();
     WEFT_TRY(Compiled compiled, compile(module_, request));
     ContextOptions context;
     context.seed = options_.seed;
     context.pool = pool_;
+    context.device = request.device;
+    context.cache_folder = vulkan_folder(request.cache_folder);
     WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), context));
     WEFT_TRY(PreparedRun prepared,
              executor.prepare(module_.graphs[0].name(), inputs_, report_.dims));
-    return Candidate(std::move(executor), std::move(prepared), std::move(compiled.programs));
+    Candidate made(std::move(executor), std::move(prepared), std::move(lowered));
+    WEFT_TRY_STATUS(made.run());  // some drivers compile now
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    report_.compile_seconds += passed.count();
+    return made;
   }
 
   // By turns, after a run each that is not counted, from the same storage.
@@ -160,6 +171,8 @@ class Tuner {
 
   Status search(Candidate& standard) {
     for (; report_.rounds < kMostRounds; ++report_.rounds) {
+      const double limit = options_.compile_seconds;
+      if (limit > 0 && report_.compile_seconds > limit) return ok();
       Choices choices;
       for (const auto& [i, kernel] : searches_) {
         if (auto values = kernel.next()) choices.emplace(standard.programs()[i].name, *values);
@@ -260,6 +273,17 @@ class Tuner {
 };
 
 }  // namespace
+
+Result<TuningMachine> tuning_machine(const CompileRequest& request, int threads) {
+  if (request.device == "cpu") return tuning_machine(request.target_cpu, threads);
+  WEFT_TRY(const std::string device, device_key(request));
+  return tuning_device(device);
+}
+
+KnobChooser tuned_knobs(const CompileRequest& request, int threads) {
+  const Result<TuningMachine> machine = tuning_machine(request, threads);
+  return machine.ok() ? tuned_knobs(request.cache_folder, *machine) : KnobChooser();
+}
 
 Result<TuneReport> tune(const Module& module, const DimBinding& dims, const TuneOptions& options) {
   WEFT_CHECK(module.graphs.size() == 1 && options.repeat > 0,

@@ -17,6 +17,8 @@ struct TuneOptions {
   CompileRequest request = {};  // its choose_knobs is not looked at
   int threads = 0;
   int repeat = 3;  // runs of each variant; three times as many in the end
+  // Of compilations, a driver's included: then the search goes no further. 0: no limit.
+  double compile_seconds = 0;
   uint64_t seed = 1;
   std::set<std::string> known = {};  // tuning_key of kernels that are not tried again
   // Told before each round of measurements: its number, and how many kernels are being varied.
@@ -31,11 +33,16 @@ struct TuneRow {
   bool changes_bits = false;
 };
 
+// What results hold for, and what was found: for the device that a request is for.
+Result<TuningMachine> tuning_machine(const CompileRequest& request, int threads);
+KnobChooser tuned_knobs(const CompileRequest& request, int threads);
+
 struct TuneReport {
   std::string graph;
   DimBinding dims;
   int threads = 0;
   int rounds = 0;
+  double compile_seconds = 0;
   size_t kernels = 0;         // of the graph
   double default_ms = 0;      // of a run, the median
   double best_ms = 0;         // with the winners

@@ -27,7 +27,14 @@ Json circumstances(const tile::Program& program, const TuningMachine& machine) {
           {"weft", std::string(build_version())},
           {"cpu", machine.cpu},
           {"target_cpu", machine.target_cpu},
-          {"threads", machine.threads}};
+          {"threads", machine.threads},
+          {"device", machine.device}};
+}
+
+// Each device has its own, so that one that was never tuned is not asked.
+std::string folder_of(const std::string& cache_folder, const TuningMachine& machine) {
+  const std::string all = tuning_folder(cache_folder);
+  return all.empty() || machine.device == "cpu" ? all : all + "/" + digest(machine.device);
 }
 
 // A model's name comes from the system: whatever bytes it has.
@@ -63,6 +70,10 @@ Result<TuningMachine> tuning_machine(const std::string& target_cpu, int threads)
   return TuningMachine{cpu_facts().model, target_cpu, count};
 }
 
+TuningMachine tuning_device(const std::string& device) {
+  return TuningMachine{cpu_facts().model, "", 0, device};
+}
+
 std::string tuning_key(const tile::Program& program) {
   tile::Program bare = program;
   for (size_t knob : choosable_knobs(program)) {
@@ -73,7 +84,7 @@ std::string tuning_key(const tile::Program& program) {
 }
 
 Result<Tuning> Tuning::open(const std::string& cache_folder, TuningMachine machine) {
-  WEFT_TRY(PrivateFolder folder, PrivateFolder::open(tuning_folder(cache_folder)));
+  WEFT_TRY(PrivateFolder folder, PrivateFolder::open(folder_of(cache_folder, machine)));
   return Tuning(std::move(folder), std::move(machine));
 }
 
@@ -120,12 +131,15 @@ Status Tuning::keep(const tile::Program& program, const TunedKernel& found) cons
 
 KnobChooser tuned_knobs(const std::string& cache_folder, const std::string& target_cpu,
                         int threads) {
-  std::error_code ignored;
-  const std::string folder = tuning_folder(cache_folder);
-  if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return {};
   Result<TuningMachine> machine = tuning_machine(target_cpu, threads);
-  if (!machine.ok()) return {};
-  Result<Tuning> opened = Tuning::open(cache_folder, std::move(*machine));
+  return machine.ok() ? tuned_knobs(cache_folder, *machine) : KnobChooser();
+}
+
+KnobChooser tuned_knobs(const std::string& cache_folder, const TuningMachine& machine) {
+  std::error_code ignored;
+  const std::string folder = folder_of(cache_folder, machine);
+  if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return {};
+  Result<Tuning> opened = Tuning::open(cache_folder, machine);
   if (!opened.ok()) return {};
   // Shared, since a std::function is copied.
   auto tuning = std::make_shared<const Tuning>(std::move(*opened));

@@ -16,9 +16,12 @@ struct TuningMachine {
   std::string cpu = {};  // its model
   std::string target_cpu = "native";
   int threads = 1;
+  std::string device = "cpu";  // or a device's, its driver's and its version's names
 };
 // This one. `threads` as a user gives it: 0 means all cores.
 Result<TuningMachine> tuning_machine(const std::string& target_cpu, int threads);
+// The same for another device, where the threads of the host are not counted.
+TuningMachine tuning_device(const std::string& device);
 
 struct TunedKernel {
   std::string name = {};   // of the kernel, for people
@@ -51,7 +54,8 @@ class Tuning {
 // for choosable knobs.
 std::string tuning_key(const tile::Program& program);
 
-// What was found for this machine. Gives an empty one where nothing was ever tuned.
+// What was found for a machine. Gives an empty one where nothing was ever tuned.
+KnobChooser tuned_knobs(const std::string& cache_folder, const TuningMachine& machine);
 KnobChooser tuned_knobs(const std::string& cache_folder, const std::string& target_cpu,
                         int threads);
 

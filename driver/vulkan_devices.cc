@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/vulkan_devices.h"
 
+#include <algorithm>
+
 #include "driver/cache_folder.h"
 #ifdef WEFT_HAS_VULKAN
 #include "runtime/vulkan/open.h"
@@ -98,6 +100,46 @@ Device device_of(VulkanFacts facts) {
 #endif
 
 }  // namespace
+
+Result<OpenVulkan> open_vulkan_device([[maybe_unused]] const std::string& name) {
+#ifdef WEFT_HAS_VULKAN
+  VulkanOptions options;
+  options.device = name;
+  options.self_test = true;
+  options.cache_folder = vulkan_folder(user_cache_folder());
+  OpenVulkan opened;
+  WEFT_TRY(opened.device, open_vulkan(options));
+  const VulkanFacts& facts = facts_of(*opened.device);
+  for (const VulkanHeap& heap : facts.heaps) {
+    if (heap.device_local) opened.memory_bytes = std::max(opened.memory_bytes, heap.bytes);
+  }
+  opened.in_host_memory = facts.kind == "cpu";
+  return opened;
+#else
+  return error({}, "this build has no Vulkan").hint("--device cpu");
+#endif
+}
+
+#ifdef WEFT_HAS_VULKAN
+ReplayWatch::ReplayWatch(std::shared_ptr<VulkanDevice> device) : device_(std::move(device)) {
+  const VulkanRuns before = runs_of(*device_);
+  submissions_ = before.submissions;
+  nanoseconds_ = before.nanoseconds;
+}
+
+double ReplayWatch::submissions(int runs) const {
+  return static_cast<double>(runs_of(*device_).submissions - submissions_) / runs;
+}
+
+double ReplayWatch::host_us(int runs, double seconds) const {
+  const auto driver = static_cast<double>(runs_of(*device_).nanoseconds - nanoseconds_);
+  return (seconds * 1e6 - driver * 1e-3) / runs;
+}
+#else
+ReplayWatch::ReplayWatch(std::shared_ptr<VulkanDevice>) {}
+double ReplayWatch::submissions(int) const { return 0; }
+double ReplayWatch::host_us(int, double) const { return 0; }
+#endif
 
 std::vector<Device> list_vulkan_devices() {
 #ifdef WEFT_HAS_VULKAN

@@ -12,7 +12,7 @@
 namespace weft {
 
 // How a kernel of a SIMT device sees one of its program's buffers. A buffer may be bound in several
-// ways; descriptor i of set 0 is binding i of the kernel.
+// ways; binding i of set 0 is binding i of the kernel.
 struct Binding {
   enum class View : uint8_t {
     storage,  // a storage buffer
@@ -26,6 +26,10 @@ struct Binding {
   uint8_t width = 1;         // texel, image: components of a texel, 1, 2 or 4
   bool reads = false;
   bool writes = false;
+  // A buffer beyond what one descriptor shows: an array of so many, which show one part of it after
+  // the other, each of 2^part_bits elements (texels).
+  uint32_t parts = 1;
+  uint32_t part_bits = 0;
 };
 
 // What a kernel does with one of its buffers: elements 0 to `elements` - 1 from where a launch
@@ -87,6 +91,9 @@ struct Executable {
   std::vector<GraphInterface> interfaces;  // one per graph of `graphs`, in its order
   std::vector<std::byte> code;  // position-independent: loaded anywhere, then jumped into
   std::vector<Kernel> kernels;
+  // For SIMT devices, none or one per kernel: the same programs without anything that a device may
+  // lack. A context takes them in the place of those that do not fit its device.
+  std::vector<Kernel> portable;
   std::vector<StorageBlock> blocks;
   std::vector<PackedStorage> packed;
   std::vector<GraphPlan> graphs;

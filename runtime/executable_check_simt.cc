@@ -11,6 +11,9 @@ namespace {
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint64_t kSpirvHead = 20;  // bytes
 constexpr size_t kMaxBindings = 256;
+constexpr uint32_t kMaxParts = 64;
+constexpr uint32_t kLeastPartBits = 8;
+constexpr uint32_t kMostPartBits = 30;
 
 class KernelChecker {
  public:
@@ -55,6 +58,12 @@ class KernelChecker {
     if (binding.width > 4 || !std::has_single_bit(binding.width)) {
       return fail("has texels of ", int{binding.width}, " components");
     }
+    // Parts begin where every device lets descriptors begin.
+    const bool whole = binding.parts == 1 && binding.part_bits == 0;
+    if (!whole && (binding.parts < 2 || binding.parts > kMaxParts ||
+                   binding.part_bits < kLeastPartBits || binding.part_bits > kMostPartBits)) {
+      return fail("has a buffer in ", binding.parts, " parts of 2^", binding.part_bits);
+    }
     if (binding.view == Binding::texel && binding.writes) {
       return fail("writes to a texel buffer");
     }
@@ -75,6 +84,15 @@ Status check_simt_kernels(const Executable& executable, const Loc& loc) {
   }
   for (const Kernel& kernel : executable.kernels) {
     WEFT_TRY_STATUS(KernelChecker(executable, kernel, loc).run());
+  }
+  for (size_t i = 0; i < executable.portable.size(); ++i) {
+    const Kernel& kernel = executable.portable[i];
+    WEFT_TRY_STATUS(KernelChecker(executable, kernel, loc).run());
+    if (executable.portable.size() == executable.kernels.size() &&
+        kernel.buffers == executable.kernels[i].buffers) {
+      continue;
+    }
+    return error(loc, "the executable is damaged: its portable kernels are not those it has");
   }
   return ok();
 }

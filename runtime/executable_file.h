@@ -16,7 +16,7 @@ namespace weft {
 // A file is a head of 64 bytes and a flatbuffer (runtime/executable.fbs). The head, little endian:
 //   0  magic "WEFTEXEC"    8  u32 format version    12  build version, 36 bytes, padded with 0
 //   48 u64 bytes of the flatbuffer    56  u64 checksum of the 56 bytes before and the flatbuffer
-inline constexpr uint32_t kExecutableFormat = 4;
+inline constexpr uint32_t kExecutableFormat = 5;
 inline constexpr size_t kExecutableHeadBytes = 64;
 inline constexpr uint64_t kMaxExecutableBytes = uint64_t{1} << 30;
 

@@ -2,11 +2,12 @@
 #include "backends/vulkan/compile.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
-#include <functional>
 #include <map>
 
 #include "backends/simt/analysis.h"
+#include "backends/simt/knobs.h"
 #include "backends/simt/lower.h"
 #include "backends/vulkan/glsl.h"
 #include "backends/vulkan/spirv.h"
@@ -16,20 +17,22 @@ namespace weft::vulkan {
 namespace {
 
 constexpr int64_t kPack = 4;
+// A descriptor begins up to so many bytes before its buffer, and ends up to a texel after it.
+constexpr int64_t kMostBefore = 256 + 16;
 
 struct Made {
   Kernel kernel;
   KernelText text;
 };
 
-std::vector<std::string> needs_of(const simt::Lowered& lowered) {
+std::vector<std::string> needs_of(const simt::Lowered& lowered, const GlslForm& form) {
   std::vector<std::string> needs;
   if (lowered.uses_shuffle) needs.push_back("subgroup_shuffle");
   if (lowered.uses_int64) needs.push_back("int64");
   bool bytes = false;
   bool halves = false;
   for (const Binding& binding : lowered.bindings) {
-    if (binding.view != Binding::storage) continue;
+    if (binding.view != Binding::storage || form.small.in_words(binding)) continue;
     bytes |= byte_size(binding.dtype) == 1;
     halves |= byte_size(binding.dtype) == 2;
   }
@@ -40,10 +43,38 @@ std::vector<std::string> needs_of(const simt::Lowered& lowered) {
   return needs;
 }
 
-Result<Made> make(tile::Program& program, const std::vector<bool>& aligned,
-                  const simt::Profile& profile) {
+// What this device does not compute is said before anything is written.
+Status check_types(const tile::Program& program, const simt::Profile& profile) {
+  for (const tile::Value& value : program.values) {
+    const bool lacks = value.dtype == DType::f64 || (value.dtype == DType::i64 && !profile.int64);
+    if (!lacks) continue;
+    return error({}, "kernel @", program.name, " computes in ", name(value.dtype),
+                 ", which this device does not")
+        .hint(value.dtype == DType::f64 ? "use f32, or --device cpu" : "use i32, or --device cpu");
+  }
+  return ok();
+}
+
+// A buffer that is too large for one descriptor is seen in parts of a power of two.
+void set_parts(Binding& binding, int64_t bytes, const Target& target) {
+  const int64_t texel = byte_size(binding.dtype) * binding.width;
+  const bool storage = binding.view == Binding::storage;
+  const int64_t most = storage ? target.storage_range / texel : target.texel_elements;
+  const int64_t needed = (bytes + kMostBefore + texel - 1) / texel;
+  if (needed <= most) return;
+  binding.part_bits = static_cast<uint32_t>(std::bit_width(static_cast<uint64_t>(most)) - 1);
+  binding.parts = static_cast<uint32_t>(((needed - 1) >> binding.part_bits) + 1);
+}
+
+Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
+                  const Target& target) {
+  const simt::Profile profile = simt::with_knobs(program, target.profile);
+  std::vector<bool> aligned;
+  for (const BufferFacts& buffer : facts) aligned.push_back(buffer.aligned);
+  WEFT_TRY_STATUS(check_types(program, profile));
   WEFT_TRY(simt::Layout layout, simt::choose_layout(program, profile, aligned));
   WEFT_TRY(simt::Lowered lowered, simt::lower(program, layout, profile, aligned));
+  for (Binding& binding : lowered.bindings) set_parts(binding, facts[binding.buffer].bytes, target);
   Made made;
   Kernel& kernel = made.kernel;
   kernel.name = program.name;
@@ -56,12 +87,16 @@ Result<Made> make(tile::Program& program, const std::vector<bool>& aligned,
   kernel.workgroup = static_cast<uint32_t>(layout.invocations());
   if (lowered.uses_shuffle) kernel.subgroup = static_cast<uint32_t>(layout.lanes);
   const size_t numbers = 1 + program.buffers.size() + lowered.args.size();
-  kernel.numbers_in_buffer = static_cast<int64_t>(numbers) > profile.most_numbers;
+  GlslForm form;
+  form.numbers_in_buffer = static_cast<int64_t>(numbers) > profile.most_numbers;
+  form.small.bytes_in_words = !profile.storage8;
+  form.small.halves_in_words = !profile.storage16;
+  kernel.numbers_in_buffer = form.numbers_in_buffer;
   kernel.bindings = lowered.bindings;
-  kernel.needs = needs_of(lowered);
+  kernel.needs = needs_of(lowered, form);
   made.text.name = program.name;
   made.text.tile = tile::print(program);
-  made.text.glsl = print_glsl(program, lowered, kernel.numbers_in_buffer);
+  made.text.glsl = print_glsl(program, lowered, form);
   if (made.text.glsl.find("double ") != std::string::npos) kernel.needs.push_back("float64");
   WEFT_TRY(made.text.spirv, compile_glsl(program.name, made.text.glsl));
   return made;
@@ -72,13 +107,16 @@ Result<Made> make(tile::Program& program, const std::vector<bool>& aligned,
 simt::Profile profile_of(const VulkanFacts& device, Mapping mapping) {
   simt::Profile profile;
   profile.subgroup = device.subgroup;
+  profile.most_waves = std::clamp<int64_t>(device.max_workgroup / device.subgroup, 1, 16);
+  profile.waves = std::min(profile.waves, profile.most_waves);
   profile.shuffles = device.has("subgroup_shuffle");
   profile.int64 = device.has("int64");
-  profile.storage8 = device.has("storage8");
-  profile.storage16 = device.has("storage16");
+  // Elements of a byte or two are read from memory and written to it as numbers of their type.
+  profile.storage8 = device.has("storage8") && device.has("int8");
+  profile.storage16 = device.has("storage16") && device.has("int16");
   profile.most_numbers = device.push_constant_bytes / 4;
   // Drivers that run on the CPU: storage buffers cost ten times a texel there.
-  const bool texels = device.kind == "cpu" && device.texel_elements >= (1 << 24) &&
+  const bool texels = device.kind == "cpu" && device.has_many_texels() &&
                       device.has("texel_buffer") && device.has("image_buffer");
   profile.texel_loads = texels;
   profile.image_stores = texels;
@@ -93,6 +131,21 @@ simt::Profile profile_of(const VulkanFacts& device, Mapping mapping) {
   profile.flash_rows = 1;  // its queries and sums are many registers
   profile.flash_rows_backward = 1;
   return profile;
+}
+
+Target target_of(const VulkanFacts& device, Mapping mapping) {
+  return {profile_of(device, mapping), device.storage_range, device.texel_elements};
+}
+
+Target portable_target() {
+  Target target;
+  simt::Profile& profile = target.profile;
+  profile.shuffles = false;  // so that nothing follows from the size of a subgroup
+  profile.texel_loads = false;
+  profile.image_stores = false;
+  profile.storage8 = false;
+  profile.storage16 = false;
+  return target;
 }
 
 namespace {
@@ -111,44 +164,63 @@ std::map<std::string, Dim> places_in_blocks(const Plan& plan, const std::vector<
   return places;
 }
 
+class FactFinder {
+ public:
+  FactFinder(const Plan& plan, const std::vector<Storage>& storage, const DimBinding& sizes)
+      : plan_(plan), places_(places_in_blocks(plan, storage)), sizes_(sizes) {
+    for (const tile::Program& program : plan.programs) facts_.emplace_back(program.buffers.size());
+  }
+
+  ProgramFacts run() {
+    for (const GraphPlan& graph : plan_.graphs) visit(graph, graph.steps);
+    return std::move(facts_);
+  }
+
+ private:
+  void visit(const GraphPlan& graph, const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      const DimBinding around = sizes_;
+      if (step.kind == Step::repeat) sizes_[step.symbol] = step.chunk;
+      visit(graph, step.body);
+      sizes_ = around;
+      if (step.kind == Step::launch) visit(graph, step);
+    }
+  }
+
+  void visit(const GraphPlan& graph, const Step& launch) {
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      BufferFacts& known = facts_[launch.program][i];
+      const PlanBuffer& buffer = graph.buffers[launch.buffers[i].buffer];
+      const auto place = places_.find(buffer.name);
+      Dim offset = launch.buffers[i].offset;
+      if (buffer.kind == PlanBuffer::storage && place != places_.end()) {
+        offset = offset + place->second;
+      }
+      known.aligned &= simt::divisible(offset, kPack);
+      const std::optional<int64_t> elements = buffer.elements.evaluate(sizes_);
+      if (elements) known.bytes = std::max(known.bytes, *elements * byte_size(buffer.dtype));
+    }
+  }
+
+  const Plan& plan_;
+  const std::map<std::string, Dim> places_;
+  DimBinding sizes_;
+  ProgramFacts facts_;
+};
+
 }  // namespace
 
-std::vector<std::vector<bool>> aligned_buffers(const Plan& plan,
-                                               const std::vector<Storage>& storage) {
-  const std::map<std::string, Dim> places = places_in_blocks(plan, storage);
-  std::vector<std::vector<bool>> result;
-  for (const tile::Program& program : plan.programs) {
-    result.emplace_back(program.buffers.size(), true);
-  }
-  const GraphPlan* graph = nullptr;
-  std::function<void(const std::vector<Step>&)> visit = [&](const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      visit(step.body);
-      if (step.kind != Step::launch) continue;
-      for (size_t i = 0; i < step.buffers.size(); ++i) {
-        const PlanBuffer& buffer = graph->buffers[step.buffers[i].buffer];
-        auto place = places.find(buffer.name);
-        Dim offset = step.buffers[i].offset;
-        if (buffer.kind == PlanBuffer::storage && place != places.end()) {
-          offset = offset + place->second;
-        }
-        if (!simt::divisible(offset, kPack)) result[step.program][i] = false;
-      }
-    }
-  };
-  for (const GraphPlan& each : plan.graphs) {
-    graph = &each;
-    visit(each.steps);
-  }
-  return result;
+ProgramFacts program_facts(const Plan& plan, const std::vector<Storage>& storage,
+                           const DimBinding& sizes) {
+  return FactFinder(plan, storage, sizes).run();
 }
 
 Result<CompiledPrograms> compile_programs(std::vector<tile::Program>& programs,
-                                          const std::vector<std::vector<bool>>& aligned,
-                                          const simt::Profile& profile, bool keep_text) {
+                                          const ProgramFacts& facts, const Target& target,
+                                          bool keep_text) {
   CompiledPrograms result;
   for (size_t i = 0; i < programs.size(); ++i) {
-    WEFT_TRY(Made made, make(programs[i], aligned[i], profile));
+    WEFT_TRY(Made made, make(programs[i], facts[i], target));
     made.kernel.entry = result.code.size();
     made.kernel.bytes = made.text.spirv.size() * sizeof(uint32_t);
     result.code.resize(result.code.size() + made.kernel.bytes);

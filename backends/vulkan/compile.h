@@ -32,17 +32,33 @@ struct CompiledPrograms {
 // Which form kernels take: drivers that run on a CPU want registers, GPUs workgroup memory.
 enum class Mapping : uint8_t { by_device, registers, workgroup };
 
+// What kernels are made for.
+struct Target {
+  simt::Profile profile;
+  // What one descriptor shows; what Vulkan promises unless a device says more.
+  int64_t storage_range = int64_t{1} << 27;
+  int64_t texel_elements = 65536;
+};
 // Knobs by vendor and driver.
 simt::Profile profile_of(const VulkanFacts& device, Mapping mapping);
+Target target_of(const VulkanFacts& device, Mapping mapping);
+// Every device, as far as the programs let it: those that compute in i64 need a device that does.
+Target portable_target();
 
-// Which buffers of each program begin at a multiple of four elements, whatever launches it.
-// `storage` has the sizes of what lies in blocks.
-std::vector<std::vector<bool>> aligned_buffers(const Plan& plan,
-                                               const std::vector<Storage>& storage);
+// Of each buffer of each program, over all of its launches.
+struct BufferFacts {
+  bool aligned = true;  // begins at a multiple of four elements
+  int64_t bytes = 0;    // of the largest plan buffer whose size is known
+};
+using ProgramFacts = std::vector<std::vector<BufferFacts>>;
+// `storage` has the sizes of what lies in blocks. `sizes` are those that will be bound, as far as
+// they are known: kernels see buffers beyond a device's range in parts.
+ProgramFacts program_facts(const Plan& plan, const std::vector<Storage>& storage,
+                           const DimBinding& sizes);
 
 // Programs without `accumulate`. Sets their free knobs.
 Result<CompiledPrograms> compile_programs(std::vector<tile::Program>& programs,
-                                          const std::vector<std::vector<bool>>& aligned,
-                                          const simt::Profile& profile, bool keep_text);
+                                          const ProgramFacts& facts, const Target& target,
+                                          bool keep_text);
 
 }  // namespace weft::vulkan

@@ -13,8 +13,8 @@ using simt::Lowered;
 
 class Printer {
  public:
-  Printer(const tile::Program& program, const Lowered& lowered, bool in_buffer)
-      : p_(program), l_(lowered), in_buffer_(in_buffer) {}
+  Printer(const tile::Program& program, const Lowered& lowered, const GlslForm& form)
+      : p_(program), l_(lowered), form_(form) {}
 
   std::string run() {
     head();
@@ -39,7 +39,7 @@ class Printer {
 
   bool has(Binding::View view, int bytes) const {
     return std::ranges::any_of(l_.bindings, [&](const Binding& b) {
-      return b.view == view && byte_size(b.dtype) == bytes;
+      return b.view == view && byte_size(b.dtype) == bytes && !form_.small.in_words(b);
     });
   }
 
@@ -68,7 +68,7 @@ class Printer {
   }
 
   void numbers() {
-    if (in_buffer_) {
+    if (form_.numbers_in_buffer) {
       add("layout(std140, set = 0, binding = " + std::to_string(l_.bindings.size()) +
           ") uniform Numbers {");
     } else {
@@ -84,71 +84,16 @@ class Printer {
     add("} num;");
   }
 
-  // How an element lies in memory, and what it is in a register.
-  struct Form {
-    std::string stored;   // type in a storage buffer
-    std::string sampler;  // prefix of samplerBuffer and imageBuffer
-    std::string format;   // of an image
-    std::string load[2];  // around what was read
-    std::string store[2];
-  };
-
-  static Form form_of(DType dtype) {
-    switch (dtype) {
-      case DType::f32: return {"float", "", "32f", {"", ""}, {"", ""}};
-      case DType::i32: return {"int", "i", "32i", {"", ""}, {"", ""}};
-      case DType::u32: return {"uint", "u", "32ui", {"", ""}, {"", ""}};
-      case DType::f16:
-        return {"uint16_t", "u", "", {"weft_from_f16(", ")"}, {"uint16_t(weft_to_f16(", "))"}};
-      case DType::bf16:
-        return {"uint16_t", "u", "", {"weft_from_bf16(", ")"}, {"uint16_t(weft_to_bf16(", "))"}};
-      case DType::boolean: return {"uint8_t", "u", "", {"", " != 0u"}, {"uint8_t(uint(", "))"}};
-      case DType::u8: return {"uint8_t", "u", "", {"", ""}, {"uint8_t(", ")"}};
-      case DType::i8: return {"int8_t", "i", "", {"", ""}, {"int8_t(", ")"}};
-      default: return {"int64_t", "u", "", {"weft_i64(", ")"}, {"", ""}};
-    }
-  }
-
-  void bind(const Binding& b, size_t number) {
-    const std::string name = simt::binding_name(p_, b);
-    Form form = form_of(b.dtype);
-    if (b.view == Binding::texel && b.dtype == DType::f16) form = {"", "", "", {"", ""}, {"", ""}};
-    const bool four = b.width == 4;
-    const std::string slot = "set = 0, binding = " + std::to_string(number);
-    const std::string type = simt::type_name_of(b.dtype, four);
-    std::string read;
-    if (b.view == Binding::texel) {
-      add("layout(" + slot + ") uniform " + form.sampler + "samplerBuffer " + name + ";");
-      const std::string part = four ? "" : b.dtype == DType::i64 ? ".xy" : ".x";
-      read = "texelFetch(" + name + ", at)" + part;
-    } else if (b.view == Binding::image) {
-      add("layout(" + slot + ", " + (four ? "rgba" : "r") + form.format + ") uniform " +
-          (b.reads ? "" : "writeonly ") + form.sampler + "imageBuffer " + name + ";");
-      read = "imageLoad(" + name + ", at)" + (four ? "" : ".x");
-    } else {
-      const std::string stored = four ? type : form.stored;
-      add("layout(std430, " + slot + ") " + (b.writes ? "" : "readonly ") + "buffer Block_" + name +
-          " { " + stored + " " + name + "[]; };");
-      read = name + "[at]";
-      if (byte_size(b.dtype) < 4) read = (form.stored == "int8_t" ? "int(" : "uint(") + read + ")";
-    }
-    if (b.reads) {
-      std::string value = form.load[0] + read + form.load[1];
-      if (b.view == Binding::storage && b.dtype == DType::i64) value = read;
-      accesses_ += type + " load_" + name + "(int at) { return " + value + "; }\n";
-    }
-    if (!b.writes) return;
-    std::string write = name + "[at] = " + form.store[0] + "x" + form.store[1];
-    if (b.view == Binding::image) {
-      const std::string wide = simt::type_name_of(b.dtype, true);
-      write = "imageStore(" + name + ", at, " + (four ? "x" : wide + "(x)") + ")";
-    }
-    accesses_ += "void store_" + name + "(int at, " + type + " x) { " + write + "; }\n";
+  void bind(const Binding& binding, size_t number) {
+    const AccessText text =
+        access_text(simt::binding_name(p_, binding), binding, number, form_.small);
+    add(text.declaration);
+    accesses_ += text.functions;
   }
 
   void failure() {
     if (l_.checks.empty()) return;
-    const size_t slot = l_.bindings.size() + (in_buffer_ ? 1 : 0);
+    const size_t slot = l_.bindings.size() + (form_.numbers_in_buffer ? 1 : 0);
     add("layout(std430, set = 0, binding = " + std::to_string(slot) +
         ") buffer Failure { uint first; } failure;");
     add("void weft_fail(int check) { atomicMin(failure.first, uint(check)); }");
@@ -174,15 +119,15 @@ class Printer {
 
   const tile::Program& p_;
   const Lowered& l_;
-  bool in_buffer_;
+  GlslForm form_;
   std::string text_;
   std::string accesses_;
 };
 
 }  // namespace
 
-std::string print_glsl(const tile::Program& program, const Lowered& lowered, bool in_buffer) {
-  return Printer(program, lowered, in_buffer).run();
+std::string print_glsl(const tile::Program& program, const Lowered& lowered, const GlslForm& form) {
+  return Printer(program, lowered, form).run();
 }
 
 std::string math_functions(const std::string& body) {

@@ -5,11 +5,18 @@
 #include <string>
 
 #include "backends/simt/lower.h"
+#include "backends/vulkan/glsl_access.h"
 
 namespace weft::vulkan {
 
-// The whole shader. `in_buffer`: the launch's numbers come in a uniform buffer.
-std::string print_glsl(const tile::Program& program, const simt::Lowered& lowered, bool in_buffer);
+struct GlslForm {
+  bool numbers_in_buffer = false;  // the launch's numbers come in a uniform buffer
+  SmallElements small;
+};
+
+// The whole shader.
+std::string print_glsl(const tile::Program& program, const simt::Lowered& lowered,
+                       const GlslForm& form);
 
 // Functions that GLSL has not, or has not well enough: those whose names occur in `body`.
 std::string math_functions(const std::string& body);

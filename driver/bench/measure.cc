@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 
 #include "driver/execute.h"
 #include "driver/explain.h"
+#include "driver/vulkan_devices.h"
 #include "passes/sample_inputs.h"
 
 namespace weft {
@@ -34,7 +36,7 @@ double status_bytes(const std::string& key) {
 void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 Status time_calls(Executor& executor, PreparedRun& prepared, const BenchRequest& request,
-                  BenchResult& result) {
+                  const std::shared_ptr<VulkanDevice>& device, BenchResult& result) {
   for (int i = 0; i < kWarmUp; ++i) WEFT_TRY_STATUS(executor.run(prepared));
   double start = now();
   WEFT_TRY_STATUS(executor.run(prepared));
@@ -44,11 +46,20 @@ Status time_calls(Executor& executor, PreparedRun& prepared, const BenchRequest&
   double before = status_bytes("VmRSS");
   double begin = now();
   auto wanted = static_cast<size_t>(request.repeat);
+  std::optional<ReplayWatch> watch;
+  if (device != nullptr) watch.emplace(device);
   while (result.milliseconds.size() < wanted &&
          (result.milliseconds.size() < kFewest || now() - begin < request.budget_seconds)) {
     start = now();
     for (int i = 0; i < calls; ++i) WEFT_TRY_STATUS(executor.run(prepared));
     result.milliseconds.push_back((now() - start) / calls * 1e3);
+  }
+  if (watch) {
+    const int runs = calls * static_cast<int>(result.milliseconds.size());
+    double seconds = 0;
+    for (double milliseconds : result.milliseconds) seconds += milliseconds * calls * 1e-3;
+    result.submissions = watch->submissions(runs);
+    result.host_us = watch->host_us(runs, seconds);
   }
   double grown = std::max(0.0, status_bytes("VmHWM") - before);
   const BoundGraph& bound = *prepared.bound;
@@ -84,6 +95,7 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   compile_request.device = request.device;
   compile_request.target_cpu = request.target_cpu;
   compile_request.choose_knobs = request.choose_knobs;
+  compile_request.sizes = dims;
   compile_request.pipeline.pass.fuse_attention = model.fuse_attention;
   WEFT_TRY(Compiled compiled, compile(model.module, compile_request));
   result.compile_ms = compiled.total_ms();
@@ -93,13 +105,16 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   options.threads = request.threads;
   options.seed = request.seed;
   options.device = request.device;
-  options.cache_folder = request.cache_folder;
+  if (is_vulkan(request.device)) {
+    WEFT_TRY(OpenVulkan opened, open_vulkan_device(request.device));
+    options.vulkan = std::move(opened.device);
+  }
   WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
   result.threads = executor.context().threads();
   WEFT_TRY(PreparedRun prepared, executor.prepare(graph.name(), inputs, dims));
   inputs.clear();
   result.arena_bytes = prepared.bound->arena_bytes;
-  WEFT_TRY_STATUS(time_calls(executor, prepared, request, result));
+  WEFT_TRY_STATUS(time_calls(executor, prepared, request, options.vulkan, result));
   return result;
 }
 

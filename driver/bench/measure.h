@@ -32,6 +32,9 @@ struct BenchResult {
   int64_t kernels = 0;
   size_t tuned_kernels = 0;
   int64_t arena_bytes = 0;
+  // On Vulkan, per call: what is handed to the driver, and the host's time beside the driver's.
+  double submissions = 0;
+  double host_us = 0;
 
   double median_ms() const;
   double min_ms() const;

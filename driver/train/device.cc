@@ -30,9 +30,9 @@ Result<std::unique_ptr<TrainDevice>> open_device(const Module& module,
                                                  const DeviceOptions& options) {
   if (options.device == "oracle") return open_oracle(module, options);
   if (options.device == "cpu") {
-    return has_code_generator() ? open_cpu(module, options) : open_oracle(module, options);
+    return has_code_generator() ? open_compiled(module, options) : open_oracle(module, options);
   }
-  if (is_vulkan(options.device)) return open_cpu(module, options);
+  if (is_vulkan(options.device)) return open_compiled(module, options);
   return error({}, "weft train does not know device '", options.device, "' yet")
       .hint("--device cpu");
 }

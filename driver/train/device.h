@@ -1,5 +1,5 @@
 // What a trainer asks of a device: run a graph of the module on tensors of the host, read and write
-// its storage. One file per device beside this one; the rest of the trainer knows none of them.
+// its storage. One file per kind beside this one; the rest of the trainer knows none of them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -71,7 +71,8 @@ Result<std::unique_ptr<TrainDevice>> open_device(const Module& module,
                                                  const DeviceOptions& options);
 
 // Each device, for open_device.
-Result<std::unique_ptr<TrainDevice>> open_cpu(const Module& module, const DeviceOptions& options);
+Result<std::unique_ptr<TrainDevice>> open_compiled(const Module& module,
+                                                   const DeviceOptions& options);
 Result<std::unique_ptr<TrainDevice>> open_oracle(const Module& module,
                                                  const DeviceOptions& options);
 

@@ -30,15 +30,17 @@ Status vk_status(VkResult result, const std::string& doing) {
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_HOST_MEMORY:
       return std::move(fault).hint("bind smaller sizes, for example B=1");
-    case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return std::move(fault).hint(
-          "install a driver, for example mesa-vulkan-drivers; or --device cpu");
     case VK_ERROR_DEVICE_LOST:
       return std::move(fault).hint(
           "a kernel may have run too long or the driver failed: create another context, or use "
           "--device cpu");
     default: return fault;
   }
+}
+
+Error no_vulkan_device() {
+  return error({}, "Vulkan finds no device on this machine")
+      .hint("install a driver, for example mesa-vulkan-drivers; or --device cpu");
 }
 
 }  // namespace weft

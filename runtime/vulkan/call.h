@@ -15,4 +15,6 @@ std::string describe(VkResult result);
 // `doing` follows "vulkan: ": "creating a buffer".
 Status vk_status(VkResult result, const std::string& doing);
 
+Error no_vulkan_device();  // that there is none
+
 }  // namespace weft

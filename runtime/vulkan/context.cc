@@ -15,6 +15,7 @@ Result<std::unique_ptr<ContextDevice>> VulkanContext::create(LoadedPtr loaded,
     open.cache_folder = options.cache_folder;
     WEFT_TRY(device, VulkanDevice::open(open));
   }
+  WEFT_TRY(loaded, fit_to_device(std::move(loaded), device->facts()));
   WEFT_TRY(std::shared_ptr<CommandPool> pool, CommandPool::create(device));
   WEFT_TRY(std::unique_ptr<VulkanKernels> kernels, VulkanKernels::create(loaded, device));
   auto memory = std::make_unique<VulkanStorage>(pool);

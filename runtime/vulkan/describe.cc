@@ -107,7 +107,9 @@ Status Recorder::make_descriptor_pool() {
   for (const BoundStep& step : bound_.steps) {
     if (step.is_copy()) continue;
     ++sets;
-    for (VkDescriptorType type : descriptor_types(bound_.kernel(step))) ++counts[type];
+    for (const DescriptorArray& item : descriptors_of(bound_.kernel(step))) {
+      counts[item.type] += item.count;
+    }
   }
   if (sets == 0) return ok();
   std::vector<VkDescriptorPoolSize> sizes;
@@ -122,6 +124,24 @@ Status Recorder::make_descriptor_pool() {
       "creating descriptors for graph @" + bound_.name());
 }
 
+// Of a binding whose buffer is shorter than its parts the rest show the first one again: nobody
+// looks at them.
+std::vector<Recorder::Window> Recorder::windows(const BoundStep& step,
+                                                const Binding& binding) const {
+  const Window whole = window(step, binding.buffer);
+  if (binding.parts == 1) return {whole};
+  const int64_t part = (byte_size(binding.dtype) * binding.width) << binding.part_bits;
+  std::vector<Window> result;
+  for (int64_t i = 0; i < binding.parts; ++i) {
+    const bool there = i * part < whole.bytes;
+    const int64_t from = there ? i * part : 0;
+    // The last one shows what is left, however much.
+    const int64_t most = there && i + 1 == binding.parts ? INT64_MAX : part;
+    result.push_back({whole.buffer, whole.begin + from, std::min(most, whole.bytes - from)});
+  }
+  return result;
+}
+
 Status Recorder::check_range(const BoundStep& step, const Binding& binding,
                              const Window& shown) const {
   const VulkanFacts& facts = device_.facts();
@@ -133,7 +153,9 @@ Status Recorder::check_range(const BoundStep& step, const Binding& binding,
   return error({}, "graph @", bound_.name(), ": kernel ", bound_.kernel(step).name, " sees ",
                plan.buffers[placed(step, binding.buffer).buffer].name, " of ", shown.bytes,
                " bytes as a ", what_shown(binding), ", ", facts.name, " shows at most ", most)
-      .hint("bind smaller sizes, for example B=1");
+      .hint(
+          "bind smaller sizes, or name them when compiling, for example --dim B=64: then kernels "
+          "see it in parts");
 }
 
 Result<VkBufferView> Recorder::view(const BoundStep& step, const Binding& binding,
@@ -178,45 +200,45 @@ Status Recorder::allocate_set(const BoundStep& step, Recording::Launch& launch) 
 Status Recorder::write_descriptors(const BoundStep& step, Recording::Launch& launch) {
   const Kernel& kernel = bound_.kernel(step);
   WEFT_TRY_STATUS(allocate_set(step, launch));
-  const std::vector<VkDescriptorType> types = descriptor_types(kernel);
-  std::vector<VkDescriptorBufferInfo> buffers(types.size());
-  std::vector<VkBufferView> views(types.size());
+  const std::vector<DescriptorArray> descriptors = descriptors_of(kernel);
+  std::vector<Shown> shown(descriptors.size());
   for (size_t i = 0; i < kernel.bindings.size(); ++i) {
     const Binding& binding = kernel.bindings[i];
-    const Window shown = window(step, binding.buffer);
-    WEFT_TRY_STATUS(check_range(step, binding, shown));
-    buffers[i] = {shown.buffer, static_cast<VkDeviceSize>(shown.begin),
-                  static_cast<VkDeviceSize>(shown.bytes)};
-    if (binding.view == Binding::storage) continue;
-    WEFT_TRY(views[i], view(step, binding, shown));
+    for (const Window& item : windows(step, binding)) {
+      WEFT_TRY_STATUS(check_range(step, binding, item));
+      shown[i].buffers.push_back({item.buffer, static_cast<VkDeviceSize>(item.begin),
+                                  static_cast<VkDeviceSize>(item.bytes)});
+      if (binding.view == Binding::storage) continue;
+      WEFT_TRY(VkBufferView seen, view(step, binding, item));
+      shown[i].views.push_back(seen);
+    }
   }
   if (kernel.numbers_in_buffer) {
-    buffers[kernel.bindings.size()] = {recording_.numbers_.handle(),
-                                       static_cast<VkDeviceSize>(launch.numbers_at),
-                                       number_bytes(kernel)};
+    shown[kernel.bindings.size()].buffers = {{recording_.numbers_.handle(),
+                                              static_cast<VkDeviceSize>(launch.numbers_at),
+                                              number_bytes(kernel)}};
     std::memcpy(recording_.numbers_.mapped() + launch.numbers_at, launch.numbers.data(),
                 number_bytes(kernel));
   }
   if (launch.failure_at >= 0) {
-    buffers.back() = {recording_.failures_.handle(), static_cast<VkDeviceSize>(launch.failure_at),
-                      4};
+    shown.back().buffers = {
+        {recording_.failures_.handle(), static_cast<VkDeviceSize>(launch.failure_at), 4}};
   }
-  update_set(launch.set, types, buffers, views);
+  update_set(launch.set, descriptors, shown);
   return ok();
 }
 
-void Recorder::update_set(VkDescriptorSet set, std::span<const VkDescriptorType> types,
-                          std::span<const VkDescriptorBufferInfo> buffers,
-                          std::span<const VkBufferView> views) {
-  std::vector<VkWriteDescriptorSet> writes(types.size());
-  for (uint32_t i = 0; i < types.size(); ++i) {
+void Recorder::update_set(VkDescriptorSet set, std::span<const DescriptorArray> descriptors,
+                          std::span<const Shown> shown) {
+  std::vector<VkWriteDescriptorSet> writes(descriptors.size());
+  for (uint32_t i = 0; i < descriptors.size(); ++i) {
     writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     writes[i].dstSet = set;
     writes[i].dstBinding = i;
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = types[i];
-    writes[i].pBufferInfo = &buffers[i];
-    writes[i].pTexelBufferView = &views[i];
+    writes[i].descriptorCount = descriptors[i].count;
+    writes[i].descriptorType = descriptors[i].type;
+    writes[i].pBufferInfo = shown[i].buffers.data();
+    writes[i].pTexelBufferView = shown[i].views.data();
   }
   vk().vkUpdateDescriptorSets(device_.handle(), static_cast<uint32_t>(writes.size()), writes.data(),
                               0, nullptr);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/self_test.h"
@@ -38,10 +39,7 @@ Result<std::vector<VulkanFacts>> facts_of_all(const std::vector<VkPhysicalDevice
 }  // namespace
 
 Result<uint32_t> choose_vulkan(std::string_view name, const std::vector<VulkanFacts>& devices) {
-  if (devices.empty()) {
-    return error({}, "Vulkan finds no device on this machine")
-        .hint("install a driver, for example mesa-vulkan-drivers; or --device cpu");
-  }
+  if (devices.empty()) return no_vulkan_device();
   if (name != "vulkan") {
     uint32_t number = 0;
     const char* end = name.data() + name.size();
@@ -88,6 +86,7 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& op
   made->facts_ = facts[number];
   made->physical_ = devices[number];
   made->cache_folder_ = options.cache_folder;
+  made->drop_barrier_ = options.drop_barrier;
   WEFT_TRY_STATUS(made->create(options));
   WEFT_TRY_STATUS(made->complaints());
   return made;
@@ -157,7 +156,17 @@ VulkanDevice::~VulkanDevice() {
   vk_.vkDestroyDevice(device_, nullptr);
 }
 
+VulkanRuns runs_of(const VulkanDevice& device) { return device.runs(); }
+
 Status VulkanDevice::run(VkCommandBuffer commands) {
+  const auto start = std::chrono::steady_clock::now();
+  WEFT_TRY_STATUS(submit_and_wait(commands));
+  nanoseconds_ += (std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1);
+  ++submissions_;
+  return complaints();
+}
+
+Status VulkanDevice::submit_and_wait(VkCommandBuffer commands) {
   uint64_t value = 0;
   {
     std::lock_guard lock(queue_mutex_);
@@ -183,8 +192,7 @@ Status VulkanDevice::run(VkCommandBuffer commands) {
   wait.pValues = &value;
   VkResult result = VK_TIMEOUT;
   while (result == VK_TIMEOUT) result = vk_.vkWaitSemaphores(device_, &wait, kPatience);
-  WEFT_TRY_STATUS(vk_status(result, "running on " + facts_.name));
-  return complaints();
+  return vk_status(result, "running on " + facts_.name);
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,6 +34,9 @@ class VulkanDevice {
   uint32_t queue_family() const { return queue_family_; }
   VkPipelineCache pipeline_cache() const { return pipeline_cache_; }
 
+  VulkanRuns runs() const { return {submissions_, nanoseconds_}; }
+  int64_t drop_barrier() const { return drop_barrier_; }  // VulkanOptions::drop_barrier
+
   // Runs recorded commands to their end. What they wrote is seen by the host if a barrier says so.
   Status run(VkCommandBuffer commands);
   // An error if a validation layer has said something.
@@ -46,6 +50,7 @@ class VulkanDevice {
   Status choose_queue();
   Status create_semaphore();
   Status load_pipelines();
+  Status submit_and_wait(VkCommandBuffer commands);
 
   std::unique_ptr<VulkanInstance> instance_;
   VulkanFacts facts_;
@@ -60,6 +65,9 @@ class VulkanDevice {
   std::unique_ptr<DeviceMemory> memory_;
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::string cache_folder_;
+  int64_t drop_barrier_ = -1;
+  std::atomic<int64_t> submissions_ = 0;
+  std::atomic<int64_t> nanoseconds_ = 0;
   size_t saved_bytes_ = 0;
 };
 

@@ -59,6 +59,9 @@ struct VulkanFacts {
   double timestamp_period = 0;  // nanoseconds a tick; 0: no timestamps
   std::vector<VulkanHeap> heaps;
 
+  // Tensors are rarely larger: kernels may read and write them through texels.
+  bool has_many_texels() const { return texel_elements >= 1 << 24; }
+
   // "float16": arithmetic; "int8", "int16", "int64", "float64": arithmetic; "storage16",
   // "storage8": 16-bit and 8-bit elements in storage buffers; "subgroup_arithmetic",
   // "subgroup_shuffle", "subgroup_ballot", "subgroup_clustered", "subgroup_size_control";

@@ -2,13 +2,22 @@
 #include "runtime/vulkan/features.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <sstream>
 #include <vector>
+
+#include "runtime/vulkan/open.h"
 
 namespace weft {
 namespace {
 
-constexpr int64_t kLeastStorageRange = int64_t{1} << 27;  // what Vulkan promises
-constexpr uint32_t kLeastStorageBindings = 4;
+// What Vulkan promises; of storage ranges less would do, as kernels see large buffers in parts.
+constexpr int64_t kLeastStorageRange = 4096;
+constexpr int64_t kLeastStorageBindings = 4;
+constexpr int64_t kLeastWorkgroup = 128;
+constexpr int64_t kLeastPushConstants = 128;
 
 std::string version_text(uint32_t version) {
   return std::to_string(VK_VERSION_MAJOR(version)) + "." +
@@ -119,8 +128,42 @@ std::string why_unusable(uint32_t api_version, const FeatureChain& chain,
                          const VulkanFacts& facts) {
   if (api_version < VK_API_VERSION_1_2) return "its Vulkan is older than 1.2";
   if (chain.v12.timelineSemaphore != VK_TRUE) return "it has no timeline semaphores";
-  if (facts.storage_range < kLeastStorageRange) return "storage buffers are below 128 MiB";
-  if (facts.storage_bindings < kLeastStorageBindings) return "too few storage buffers";
+  auto below = [](const char* what, int64_t has, int64_t least) {
+    return has < least ? cat(what, " ", has, ", Weft needs ", least) : "";
+  };
+  for (const std::string& lack :
+       {below("storage buffers of a kernel:", facts.storage_bindings, kLeastStorageBindings),
+        below("bytes of a storage buffer:", facts.storage_range, kLeastStorageRange),
+        below("invocations of a workgroup:", facts.max_workgroup, kLeastWorkgroup),
+        below("bytes of push constants:", facts.push_constant_bytes, kLeastPushConstants)}) {
+    if (!lack.empty()) return lack;
+  }
+  return "";
+}
+
+// As WEFT_VULKAN_LIMITS says. Returns what it does not understand.
+std::string lower_limits(VulkanFacts& facts) {
+  const char* asked = std::getenv(kVulkanLimits);
+  std::istringstream items(asked == nullptr ? "" : asked);
+  auto lower = [](auto& limit) {
+    return [&limit](int64_t most) {
+      if (int64_t{limit} > most) limit = static_cast<std::decay_t<decltype(limit)>>(most);
+    };
+  };
+  const std::map<std::string, std::function<void(int64_t)>> known = {
+      {"storage_range", lower(facts.storage_range)},
+      {"texel_elements", lower(facts.texel_elements)},
+      {"storage_bindings", lower(facts.storage_bindings)},
+      {"push_constant_bytes", lower(facts.push_constant_bytes)},
+      {"max_workgroup", lower(facts.max_workgroup)},
+      {"max_allocation", lower(facts.max_allocation)},
+      {"max_groups", lower(facts.max_groups[0])}};
+  for (std::string item; std::getline(items, item, ',');) {
+    const size_t equals = item.find('=');
+    const auto found = known.find(item.substr(0, equals));
+    if (found == known.end() || equals == std::string::npos) return item;
+    found->second(std::atoll(item.c_str() + equals + 1));
+  }
   return "";
 }
 
@@ -213,8 +256,10 @@ VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index) {
       facts.max_subgroup = properties.v13.maxSubgroupSize;
     }
   }
+  const std::string unknown = lower_limits(facts);
   facts.unusable = queue ? why_unusable(basic.apiVersion, features, facts)
                          : std::string("it runs no compute kernels");
+  if (!unknown.empty()) facts.unusable = cat(kVulkanLimits, " has no limit '", unknown, "'");
   return facts;
 }
 

@@ -131,7 +131,9 @@ Status VulkanInstance::create(const VulkanOptions& options) {
     info.enabledExtensionCount = 1;
     info.ppEnabledExtensionNames = extensions;
   }
-  WEFT_TRY_STATUS(vk_status(vkCreateInstance(&info, nullptr, &instance_), "opening the loader"));
+  const VkResult opened = vkCreateInstance(&info, nullptr, &instance_);
+  if (opened == VK_ERROR_INCOMPATIBLE_DRIVER) return no_vulkan_device();
+  WEFT_TRY_STATUS(vk_status(opened, "opening the loader"));
   volkLoadInstanceOnly(instance_);
   if (!validates_) return ok();
   auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace weft {
 namespace {
@@ -29,10 +30,15 @@ Status check_subgroup(const Kernel& kernel, const VulkanFacts& facts) {
 }
 
 Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
-  const std::vector<VkDescriptorType> types = descriptor_types(kernel);
+  std::map<VkDescriptorType, uint32_t> counts;
+  uint32_t all = 0;
+  for (const DescriptorArray& item : descriptors_of(kernel)) {
+    counts[item.type] += item.count;
+    all += item.count;
+  }
   auto check = [&](VkDescriptorType type, uint32_t most, const char* what) -> Status {
-    const auto used = std::ranges::count(types, type);
-    if (used <= int64_t{most}) return ok();
+    const uint32_t used = counts[type];
+    if (used <= most) return ok();
     return error({}, "kernel ", kernel.name, " has ", used, " ", what, ", ", facts.name, " allows ",
                  most);
   };
@@ -42,9 +48,9 @@ Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
       check(VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, facts.texel_bindings, "texel buffers"));
   WEFT_TRY_STATUS(
       check(VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, facts.image_bindings, "image buffers"));
-  if (types.size() > facts.bindings) {
-    return error({}, "kernel ", kernel.name, " has ", types.size(), " bindings, ", facts.name,
-                 " allows ", facts.bindings);
+  if (all > facts.bindings) {
+    return error({}, "kernel ", kernel.name, " has ", all, " bindings, ", facts.name, " allows ",
+                 facts.bindings);
   }
   return ok();
 }
@@ -74,12 +80,31 @@ uint32_t number_bytes(const Kernel& kernel) {
   return static_cast<uint32_t>(4 * (1 + kernel.buffers + kernel.args.size()));
 }
 
-std::vector<VkDescriptorType> descriptor_types(const Kernel& kernel) {
-  std::vector<VkDescriptorType> types;
-  for (const Binding& binding : kernel.bindings) types.push_back(type_of(binding.view));
-  if (kernel.numbers_in_buffer) types.push_back(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER);
-  if (!kernel.checks.empty()) types.push_back(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
-  return types;
+std::vector<DescriptorArray> descriptors_of(const Kernel& kernel) {
+  std::vector<DescriptorArray> result;
+  for (const Binding& binding : kernel.bindings) {
+    result.push_back({type_of(binding.view), binding.parts});
+  }
+  if (kernel.numbers_in_buffer) result.push_back({VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER});
+  if (!kernel.checks.empty()) result.push_back({VK_DESCRIPTOR_TYPE_STORAGE_BUFFER});
+  return result;
+}
+
+Result<LoadedPtr> fit_to_device(LoadedPtr loaded, const VulkanFacts& facts) {
+  const Executable& executable = loaded->executable();
+  if (executable.portable.empty()) return loaded;
+  auto fits = [&](const Kernel& kernel) {
+    const bool texels = std::ranges::any_of(
+        kernel.bindings, [](const Binding& b) { return b.view != Binding::storage; });
+    return check_kernel(kernel, facts).ok() && (!texels || facts.has_many_texels());
+  };
+  if (std::ranges::all_of(executable.kernels, fits)) return loaded;
+  Executable fitted = executable;
+  for (size_t i = 0; i < fitted.kernels.size(); ++i) {
+    if (!fits(fitted.kernels[i])) fitted.kernels[i] = fitted.portable[i];
+  }
+  fitted.portable.clear();
+  return LoadedExecutable::load(std::move(fitted));
 }
 
 VulkanKernels::VulkanKernels(LoadedPtr loaded, std::shared_ptr<VulkanDevice> device)
@@ -115,9 +140,9 @@ Result<const VulkanKernel*> VulkanKernels::get(uint32_t number) {
 
 Status VulkanKernels::make_layout(const Kernel& kernel, VulkanKernel& made) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (VkDescriptorType type : descriptor_types(kernel)) {
-    bindings.push_back(
-        {static_cast<uint32_t>(bindings.size()), type, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  for (const DescriptorArray& item : descriptors_of(kernel)) {
+    bindings.push_back({static_cast<uint32_t>(bindings.size()), item.type, item.count,
+                        VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   VkDescriptorSetLayoutCreateInfo set{};
   set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;

@@ -18,8 +18,17 @@ struct VulkanKernel {
 
 // Bytes of the numbers that a kernel is given.
 uint32_t number_bytes(const Kernel& kernel);
-// The kind of each descriptor, in their order: bindings, numbers, failures.
-std::vector<VkDescriptorType> descriptor_types(const Kernel& kernel);
+// Descriptors of one binding of a set: more than one for a buffer in parts.
+struct DescriptorArray {
+  VkDescriptorType type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  uint32_t count = 1;
+};
+// In their order: bindings, numbers, failures.
+std::vector<DescriptorArray> descriptors_of(const Kernel& kernel);
+
+// The executable itself, or one with portable kernels in the place of those that the device cannot
+// run.
+Result<LoadedPtr> fit_to_device(LoadedPtr loaded, const VulkanFacts& facts);
 
 // Made when they are first needed.
 class VulkanKernels {

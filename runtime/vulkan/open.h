@@ -45,15 +45,28 @@ struct VulkanOptions {
   // discrete devices.
   bool staging = false;
   std::string cache_folder = {};  // for the driver's compiled kernels; nowhere without it
+  // For tests: leaves out this one of the barriers between the steps of a graph; -1: none.
+  int64_t drop_barrier = -1;
   // Features whose probes fail are not used; the verdict is kept in the cache folder.
   bool self_test = false;
 };
+
+// An environment variable of tests: "storage_range=4096,max_groups=7" makes every device one that
+// has no more than this. Names are those of VulkanFacts; what is unknown makes devices unusable.
+inline constexpr const char* kVulkanLimits = "WEFT_VULKAN_LIMITS";
 
 // Those that the loader finds, usable or not. Fails if there is no loader.
 Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options = {});
 
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options = {});
 const VulkanFacts& facts_of(const VulkanDevice& device);
+
+// What was handed to the driver so far, and how long it took from there to its end.
+struct VulkanRuns {
+  int64_t submissions = 0;
+  int64_t nanoseconds = 0;
+};
+VulkanRuns runs_of(const VulkanDevice& device);
 
 // The number that "vulkan" or "vulkan:N" means among devices: for the first form a discrete one
 // before an integrated before others, and none that is unusable. Fails if there is none.

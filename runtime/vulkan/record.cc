@@ -46,8 +46,9 @@ Result<VkCommandBuffer> Recorder::record(VkQueryPool queries) {
 
 void Recorder::before(std::span<const MemoryAccess> accesses) {
   if (!hazards_.next(accesses)) return;
-  record_barrier(vk(), commands_);
-  if (!timed_) ++recording_.barriers_;
+  if (static_cast<int64_t>(barriers_) != device_.drop_barrier()) record_barrier(vk(), commands_);
+  ++barriers_;
+  if (!timed_) recording_.barriers_ = barriers_;
 }
 
 // Earlier runs are over, but no barrier of theirs speaks of this one.

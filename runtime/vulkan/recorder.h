@@ -31,6 +31,11 @@ class Recorder {
     int64_t begin = 0;
     int64_t bytes = 0;
   };
+  // What the descriptors of one binding show.
+  struct Shown {
+    std::vector<VkDescriptorBufferInfo> buffers;
+    std::vector<VkBufferView> views;
+  };
 
   const VolkDeviceTable& vk() const { return device_.vk(); }
   const BoundStep::Buffer& placed(const BoundStep& step, uint32_t i) const {
@@ -40,6 +45,7 @@ class Recorder {
     return recording_.plan_.places[placed(step, i).buffer];
   }
   Window window(const BoundStep& step, uint32_t buffer) const;
+  std::vector<Window> windows(const BoundStep& step, const Binding& binding) const;  // its parts
 
   Status set_grid(const BoundStep& step, Recording::Launch& launch);
   Status set_numbers(const BoundStep& step, Recording::Launch& launch);
@@ -47,9 +53,8 @@ class Recorder {
   Status allocate_set(const BoundStep& step, Recording::Launch& launch);
   Status make_descriptor_pool();
   Status write_descriptors(const BoundStep& step, Recording::Launch& launch);
-  void update_set(VkDescriptorSet set, std::span<const VkDescriptorType> types,
-                  std::span<const VkDescriptorBufferInfo> buffers,
-                  std::span<const VkBufferView> views);
+  void update_set(VkDescriptorSet set, std::span<const DescriptorArray> descriptors,
+                  std::span<const Shown> shown);
   Status check_range(const BoundStep& step, const Binding& binding, const Window& shown) const;
   Result<VkBufferView> view(const BoundStep& step, const Binding& binding, const Window& shown);
 
@@ -71,6 +76,7 @@ class Recorder {
   Hazards hazards_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   bool timed_ = false;
+  size_t barriers_ = 0;
   std::vector<MemoryAccess> accesses_;
 };
 

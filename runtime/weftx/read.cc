@@ -38,6 +38,10 @@ class Reader {
       WEFT_TRY(Kernel kernel, kernel_of(*item));
       made_.kernels.push_back(std::move(kernel));
     }
+    for (const KernelData* item : list(data.portable())) {
+      WEFT_TRY(Kernel kernel, kernel_of(*item));
+      made_.portable.push_back(std::move(kernel));
+    }
     for (const BlockData* item : list(data.blocks())) {
       StorageBlock block;
       WEFT_TRY(block.name, text(item->name()));
@@ -219,6 +223,8 @@ class Reader {
     binding.width = data.width();
     binding.reads = data.reads();
     binding.writes = data.writes();
+    binding.parts = data.parts();
+    binding.part_bits = data.part_bits();
     return binding;
   }
 

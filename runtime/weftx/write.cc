@@ -23,6 +23,7 @@ class Writer {
         out_.CreateVector(reinterpret_cast<const uint8_t*>(module.data()), module.size());
     auto interfaces = each<InterfaceData>(executable.interfaces, &Writer::interface_data);
     auto kernels = each<KernelData>(executable.kernels, &Writer::kernel_data);
+    auto portable = each<KernelData>(executable.portable, &Writer::kernel_data);
     auto blocks = each<BlockData>(executable.blocks, &Writer::block_data);
     auto packed = each<PackedData>(executable.packed, &Writer::packed_data);
     auto graphs = each<PlanData>(executable.graphs, &Writer::plan_data);
@@ -35,7 +36,7 @@ class Writer {
     auto types = out_.CreateVector(types_);
     out_.Finish(CreateExecutableData(out_, names[0], names[1], names[2], features, names[3],
                                      module_data, symbols, dims, all_texts, types, interfaces,
-                                     kernels, blocks, packed, graphs, code),
+                                     kernels, blocks, packed, graphs, code, portable),
                 ExecutableDataIdentifier());
     return std::string(reinterpret_cast<const char*>(out_.GetBufferPointer()), out_.GetSize());
   }
@@ -123,7 +124,7 @@ class Writer {
     for (const Binding& binding : kernel.bindings) {
       seen.emplace_back(text(std::string(kViews[static_cast<size_t>(binding.view)])),
                         binding.buffer, text(std::string(name(binding.dtype))), binding.width,
-                        binding.reads, binding.writes);
+                        binding.reads, binding.writes, binding.parts, binding.part_bits);
     }
     auto bindings = out_.CreateVectorOfStructs(seen);
     std::vector<UseData> used;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/graph/module.h"
+#include "tests/support/random_graph.h"
 
 namespace weft {
 
@@ -27,7 +28,7 @@ inline constexpr double kAnyBound = 30;
 // go through something that bounds them first.
 class GraphMaker {
  public:
-  GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss);
+  GraphMaker(Module& module, Graph& graph, uint64_t seed, const RandomOptions& options);
 
   // Chance. Not std::uniform_*_distribution, which differs between libraries.
   int64_t below(int64_t limit) {
@@ -47,6 +48,8 @@ class GraphMaker {
   int64_t high_count(const Shape& shape) const;
   Dim random_dim();
   Shape random_shape(size_t min_rank, size_t max_rank);
+  // The first with the probability, unless one of them is not to be used.
+  DType either(double probability, DType one, DType other);
   DType random_dtype(DTypeSet set);
   int64_t random_axis(Value value) { return below(static_cast<int64_t>(shape(value).size())); }
 
@@ -123,6 +126,7 @@ class GraphMaker {
   Graph& graph_;
   std::mt19937_64 random_;
   bool loss_;
+  DTypeSet without_;
   bool follow_ = false;
   std::vector<Dim> vocabulary_;  // dims that leaves are made of
   std::map<Value, Fact> facts_;

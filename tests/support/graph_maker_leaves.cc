@@ -62,8 +62,12 @@ std::vector<DimBinding> empty_sizes(const Module& module, uint64_t seed) {
   return all;
 }
 
-GraphMaker::GraphMaker(Module& module, Graph& graph, uint64_t seed, bool loss)
-    : module_(module), graph_(graph), random_(seed), loss_(loss) {
+GraphMaker::GraphMaker(Module& module, Graph& graph, uint64_t seed, const RandomOptions& options)
+    : module_(module),
+      graph_(graph),
+      random_(seed),
+      loss_(options.loss),
+      without_(options.without) {
   // Some modules leave sizes open: 0 is then possible as far as passes know.
   bool bounded = chance(0.75);
   vocabulary_ = {Dim::symbol("B"), Dim::symbol("T"), Dim::symbol("T")};
@@ -116,9 +120,15 @@ DType GraphMaker::random_dtype(DTypeSet set) {
       DType::u8,  DType::i32, DType::i32, DType::u32, DType::i64,  DType::boolean};
   std::vector<DType> choices;
   for (DType dtype : kWeighted) {
-    if (contains(set, dtype)) choices.push_back(dtype);
+    if (contains(set & ~without_, dtype)) choices.push_back(dtype);
   }
   return one_of(choices);
+}
+
+DType GraphMaker::either(double probability, DType one, DType other) {
+  const bool first = chance(probability);
+  if (contains(without_, one)) return other;
+  return first || contains(without_, other) ? one : other;
 }
 
 Value GraphMaker::private_input(Type type, double bound) {
@@ -263,7 +273,7 @@ std::optional<Value> GraphMaker::known_indices(const Dim& size,
 
 Value GraphMaker::indices(Dim size, std::optional<Shape> wanted) {
   if (std::optional<Value> known = known_indices(size, wanted); known && chance(0.7)) return *known;
-  Type type{chance(0.7) ? DType::i32 : DType::i64, wanted ? *wanted : random_shape(0, 1)};
+  Type type{either(0.7, DType::i32, DType::i64), wanted ? *wanted : random_shape(0, 1)};
   if (size.is_constant() && chance(0.3)) {
     // Any integers, brought into range. A mask or a count may come from far away.
     Value number = of_type(type);

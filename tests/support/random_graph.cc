@@ -67,7 +67,7 @@ void GraphMaker::add_states() {
 }
 
 void GraphMaker::add_loss() {
-  const DType total = chance(0.5) ? DType::f32 : DType::f64;
+  const DType total = either(0.5, DType::f32, DType::f64);
   std::optional<Value> sum;
   for (int64_t i = between(1, 2); i > 0; --i) {
     Value value = any(kFloat);
@@ -104,7 +104,7 @@ Module random_module(uint64_t seed, const RandomOptions& options) {
   Module module;
   module.name = cat("random.", seed);
   Graph graph("forward");
-  GraphMaker m(module, graph, seed, options.loss);
+  GraphMaker m(module, graph, seed, options);
   auto size = [&] { return m.between(options.min_ops, options.max_ops - kReserve); };
   const int64_t target = std::max(size(), size());
   // What every graph has.

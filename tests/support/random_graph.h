@@ -14,6 +14,8 @@ struct RandomOptions {
   int max_ops = 60;
   // Adds an output `loss`, a float scalar that can be differentiated.
   bool loss = false;
+  // Types that a device does not compute in.
+  DTypeSet without = 0;
 };
 
 // A module with one graph, @forward; the same for the same seed and options. Its numbers stay

@@ -14,9 +14,8 @@ using testing::Not;
 
 std::string glsl_of(const std::string& text, const simt::Profile& profile = {}) {
   std::vector<tile::Program> programs = {tile::parse("kernel.tile", text).value()};
-  const std::vector<std::vector<bool>> aligned = {
-      std::vector<bool>(programs[0].buffers.size(), true)};
-  return vulkan::compile_programs(programs, aligned, profile, true).value().texts[0].glsl;
+  const vulkan::ProgramFacts facts = {std::vector<vulkan::BufferFacts>(programs[0].buffers.size())};
+  return vulkan::compile_programs(programs, facts, {profile}, true).value().texts[0].glsl;
 }
 
 // All invocations read %n, one of them writes it.

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "driver/verify_device.h"
 #include "models/zoo.h"
 #include "passes/autodiff.h"
 #include "tests/support/suite.h"
+#include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
 
 namespace weft {
@@ -28,7 +27,7 @@ Module small(const std::string& name) {
 }
 
 void expect_right(const Module& module, const std::string& graph, const DimBinding& dims) {
-  ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
+  ask_for_validation();
   if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   DeviceVerifyOptions options;
   options.common.graph = graph;

@@ -4,19 +4,29 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "runtime/vulkan/open.h"
+#include "tests/support/suite.h"
 
 namespace weft {
+
+inline VulkanValidation test_validation() {
+  return suite() == "slow" ? VulkanValidation::gpu_assisted : VulkanValidation::core;
+}
+// Of devices that are opened by name, by what a test calls.
+inline void ask_for_validation() {
+  ::setenv("WEFT_VULKAN_VALIDATION", suite() == "slow" ? "gpu" : "1", 1);
+}
 
 // Tests on a device with and without memory that the host sees. Each fails on any message of the
 // validation layers, also on those that come as the device is closed. Skipped without a device.
 class VulkanTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    options_.validation = VulkanValidation::core;
+    options_.validation = test_validation();
     options_.log = log_;
     options_.staging = GetParam();
     Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options_);

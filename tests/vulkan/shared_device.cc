@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/vulkan/shared_device.h"
 
+#include "tests/vulkan/open.h"
+
 namespace weft {
 namespace {
 
@@ -16,7 +18,7 @@ VulkanLog& shared_vulkan_log() { return *log(); }
 std::shared_ptr<VulkanDevice> shared_vulkan_device() {
   static const std::shared_ptr<VulkanDevice> device = [] {
     VulkanOptions options;
-    options.validation = VulkanValidation::core;
+    options.validation = test_validation();
     options.log = log();
     Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options);
     return opened.ok() ? *opened : nullptr;
@@ -24,11 +26,16 @@ std::shared_ptr<VulkanDevice> shared_vulkan_device() {
   return device;
 }
 
-bool computes_in_f64(const Module& module) {
+DTypeSet types_refused() {
+  const bool has_i64 = facts_of(*shared_vulkan_device()).has("int64");
+  return set_of(DType::f64) | (has_i64 ? 0 : set_of(DType::i64));
+}
+
+bool has_type_refused(const Module& module) {
   for (const Graph& graph : module.graphs) {
     for (const Node& node : graph.nodes()) {
       for (const Type& type : node.types) {
-        if (type.dtype == DType::f64) return true;
+        if (contains(types_refused(), type.dtype)) return true;
       }
     }
   }

@@ -13,7 +13,7 @@ VulkanLog& shared_vulkan_log();
 // Null where there is none.
 std::shared_ptr<VulkanDevice> shared_vulkan_device();
 
-// Devices have no arithmetic in f64 as far as Weft is concerned, and it says so.
-bool computes_in_f64(const Module& module);
+DTypeSet types_refused();  // that the device does not compute in
+bool has_type_refused(const Module& module);
 
 }  // namespace weft

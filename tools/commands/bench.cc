@@ -12,7 +12,7 @@
 #include "driver/bench/train_overhead.h"
 #include "driver/cache_folder.h"
 #include "driver/devices.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
 #include "runtime/cpu/facts.h"
 #include "tools/cli.h"
 
@@ -76,10 +76,13 @@ Status roofline(const Options& options, const Common& common) {
 }
 
 BenchRequest request_of(const Options& options, const Common& common) {
-  const std::string folder = user_cache_folder();
-  return {common.target_cpu, common.threads, options.repeat,
-          options.budget,    common.seed,    tuned_knobs(folder, common.target_cpu, common.threads),
-          common.device,     folder};
+  CompileRequest compile;
+  compile.device = common.device;
+  compile.target_cpu = common.target_cpu;
+  compile.cache_folder = user_cache_folder();
+  return {common.target_cpu, common.threads,      options.repeat,
+          options.budget,    common.seed,         tuned_knobs(compile, common.threads),
+          common.device,     compile.cache_folder};
 }
 
 Status measure_case(const BenchCase& entry, const Options& options, const Common& common) {
@@ -93,6 +96,10 @@ Status measure_case(const BenchCase& entry, const Options& options, const Common
   line["compile_ms"] = result.compile_ms;
   line["kernels"] = result.kernels;
   line["tuned_kernels"] = result.tuned_kernels;
+  if (result.submissions > 0) {
+    line["submissions"] = result.submissions;
+    line["host_us"] = result.host_us;
+  }
   line["arena_bytes"] = result.arena_bytes;
   return put_result(common, line);
 }

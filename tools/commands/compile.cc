@@ -5,7 +5,7 @@
 #include "driver/cache_folder.h"
 #include "driver/explain.h"
 #include "driver/model_file.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
 #include "ir/support/file.h"
 #include "ir/text/text.h"
 #include "ir/tile/text.h"
@@ -156,10 +156,11 @@ Status run(const Options& options, const Common& common) {
   request.device = common.device;
   request.target_cpu = common.target_cpu;
   request.other_machine = true;
+  request.sizes = given;
   request.bounds_checks = options.bounds_checks;
   request.keep_text = !options.dump_dir.empty();
   request.cache_folder = user_cache_folder();
-  request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
+  request.choose_knobs = tuned_knobs(request, common.threads);
   request.pipeline = options.passes.pipeline();
   request.require_fused_attention = options.require_fused_attention;
   if (!options.dump_dir.empty()) {

@@ -6,7 +6,7 @@
 #include "driver/cache_folder.h"
 #include "driver/devices.h"
 #include "driver/model_file.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
 #include "tools/cli.h"
 #include "tools/graph_reports.h"
 
@@ -65,14 +65,17 @@ nlohmann::json rows_json(const std::vector<ProfileRow>& rows) {
 }
 
 Status report(const GraphProfile& profile, const Options& options, const Common& common) {
+  const bool replayed = profile.submissions > 0;
   if (common.json) {
-    return put_json({{"graph", profile.graph},
-                     {"dims", profile.dims},
-                     {"threads", profile.threads},
-                     {"runs", profile.runs},
-                     {"ms", profile.milliseconds},
-                     {"kernels", rows_json(profile.kernels)},
-                     {"layers", rows_json(profile.layers)}});
+    nlohmann::json all = {{"graph", profile.graph},
+                          {"dims", profile.dims},
+                          {"threads", profile.threads},
+                          {"runs", profile.runs},
+                          {"ms", profile.milliseconds},
+                          {"kernels", rows_json(profile.kernels)},
+                          {"layers", rows_json(profile.layers)}};
+    if (replayed) all.update({{"submissions", profile.submissions}, {"host_us", profile.host_us}});
+    return put_json(all);
   }
   std::string text = cat("@", profile.graph);
   for (const auto& [symbol, size] : profile.dims) text += cat(" ", symbol, "=", size);
@@ -80,6 +83,12 @@ Status report(const GraphProfile& profile, const Options& options, const Common&
   std::snprintf(line, sizeof line, ": %.3f ms, average of %d, %d threads\n", profile.milliseconds,
                 profile.runs, profile.threads);
   text += line;
+  if (replayed) {
+    std::snprintf(line, sizeof line,
+                  "  %.1f submissions a run, %.1f us of the host beside the driver's time\n",
+                  profile.submissions, profile.host_us);
+    text += line;
+  }
   text += table("kernel", profile.kernels, profile.milliseconds, options.rows);
   text += table("layer", profile.layers, profile.milliseconds, options.rows);
   return put(text);
@@ -129,8 +138,7 @@ Status run(const Options& options, const Common& common) {
   profiling.request.device = common.device;
   profiling.request.target_cpu = common.target_cpu;
   profiling.request.cache_folder = user_cache_folder();
-  profiling.request.choose_knobs =
-      tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
+  profiling.request.choose_knobs = tuned_knobs(profiling.request, common.threads);
   profiling.request.pipeline = options.passes.pipeline();
   profiling.threads = common.threads;
   profiling.runs = options.runs;

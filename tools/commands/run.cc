@@ -8,7 +8,7 @@
 #include "driver/executable_cache.h"
 #include "driver/execute.h"
 #include "driver/model_file.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
 #include "ir/oracle/oracle.h"
 #include "passes/sample_inputs.h"
 #include "runtime/executable_file.h"
@@ -135,8 +135,9 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   request.target_cpu = common.target_cpu;
   request.bounds_checks = options.bounds_checks;
   request.cache_folder = user_cache_folder();
-  request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
+  request.choose_knobs = tuned_knobs(request, common.threads);
   request.pipeline = options.passes.pipeline();
+  if (is_vulkan(common.device)) request.sizes = job.dims;
   WEFT_TRY(CompiledExecutable compiled, compile_executable(std::move(module), request));
   note_cache_problem(common, compiled.cache_problem);
   outcome.compile_ms = compiled.compile_ms;

@@ -19,6 +19,7 @@ struct Options {
   std::string model;
   GraphOptions graph;
   int repeat = 3;
+  double compile_seconds = 600;
 };
 
 // "BM 48 -> 24, BN 256"
@@ -63,6 +64,7 @@ Status report(const TuneReport& result, const Common& common) {
                      {"dims", result.dims},
                      {"threads", result.threads},
                      {"rounds", result.rounds},
+                     {"compile_s", result.compile_seconds},
                      {"kernels", result.kernels},
                      {"tuned", tuned},
                      {"default_ms", result.default_ms},
@@ -97,13 +99,13 @@ Status keep(const Tuning& tuning, const TuneReport& result) {
   return ok();
 }
 
-Result<Tuning> open_tuning(const Common& common) {
-  const std::string folder = user_cache_folder();
+Result<Tuning> open_tuning(const CompileRequest& request, int threads) {
+  const std::string& folder = request.cache_folder;
   if (folder.empty()) {
     return error({}, "there is no cache folder to keep results in")
         .hint("set WEFT_CACHE_DIR to a folder");
   }
-  WEFT_TRY(TuningMachine machine, tuning_machine(common.target_cpu, common.threads));
+  WEFT_TRY(TuningMachine machine, tuning_machine(request, threads));
   return Tuning::open(folder, std::move(machine));
 }
 
@@ -112,14 +114,17 @@ Status run(const Options& options, const Common& common) {
   remember_for_reproducer(module);
   WEFT_TRY_STATUS(keep_graph(module, options.graph.graph));
   WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
-  if (common.device != "cpu" || !has_code_generator()) {
+  const bool on_cpu = common.device == "cpu" && has_code_generator();
+  if (!on_cpu && !is_vulkan(common.device)) {
     return error({}, "device '", common.device, "' has no knobs to tune")
-        .hint("try --device cpu in a build with LLVM");
+        .hint("try --device cpu in a build with LLVM, or --device vulkan");
   }
-  WEFT_TRY(Tuning tuning, open_tuning(common));
   TuneOptions tuned;
+  tuned.request.device = common.device;
   tuned.request.target_cpu = common.target_cpu;
   tuned.request.cache_folder = user_cache_folder();
+  tuned.compile_seconds = options.compile_seconds;
+  WEFT_TRY(Tuning tuning, open_tuning(tuned.request, common.threads));
   tuned.threads = common.threads;
   tuned.repeat = options.repeat;
   tuned.seed = common.seed;
@@ -150,6 +155,11 @@ void add_tune(Session& session) {
   command->add_option("model", options->model, "a .weft or .weftb file, or a preset")->required();
   command->add_option("--repeat", options->repeat, "runs of each variant")
       ->check(CLI::Range(1, kMostRuns))
+      ->capture_default_str();
+  command
+      ->add_option("--compile-seconds", options->compile_seconds,
+                   "of compiling, after which the search goes no further; 0 is no limit")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_graph_options(command, options->graph);
   on_run(session, command, [&session, options] { return run(*options, session.common); });

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/cache_folder.h"
 #include "driver/model_file.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
 #include "driver/verify_device.h"
 #include "passes/verify_passes.h"
 #include "tools/progress.h"
@@ -71,8 +71,9 @@ Status run(const Options& options, const Common& common) {
     request.target_cpu = common.target_cpu;
     request.bounds_checks = true;
     request.cache_folder = user_cache_folder();
-    request.choose_knobs = tuned_knobs(request.cache_folder, common.target_cpu, common.threads);
+    request.choose_knobs = tuned_knobs(request, common.threads);
     request.pipeline = options.passes.pipeline();
+    request.sizes = verify.dims;
     const DeviceVerifyOptions on_device = {verify, request, common.threads};
     WEFT_TRY(device, verify_device(module, on_device));
   }

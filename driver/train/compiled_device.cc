@@ -1,4 +1,5 @@
-// Training on the CPU: one executable with all graphs of a run, in one context.
+// Training on compiled code, on the CPU or a Vulkan device: one executable with all graphs of a
+// run, in one context.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -6,16 +7,21 @@
 #include "driver/executable_cache.h"
 #include "driver/train/available_memory.h"
 #include "driver/train/device.h"
-#include "driver/tuning.h"
+#include "driver/tune.h"
+#include "driver/vulkan_devices.h"
 #include "runtime/context.h"
 
 namespace weft::train {
 namespace {
 
-class CpuDevice : public TrainDevice {
+class CompiledDevice : public TrainDevice {
  public:
-  CpuDevice(LoadedPtr loaded, Context context)
-      : loaded_(std::move(loaded)), context_(std::move(context)) {}
+  // `most`: bytes that the device gives at all. `in_host_memory`: it takes them from the host.
+  CompiledDevice(LoadedPtr loaded, Context context, int64_t most, bool in_host_memory)
+      : loaded_(std::move(loaded)),
+        context_(std::move(context)),
+        most_(most),
+        in_host_memory_(in_host_memory) {}
 
   Status run(const std::string& graph, const HostTensors& first, const HostTensors& second,
              const DimBinding& dims, HostTensors& outputs) override {
@@ -73,15 +79,20 @@ class CpuDevice : public TrainDevice {
     if (last != nullptr && last->dims == dims) return last;
     if (!is_within(dims, largest_[graph])) {
       WEFT_TRY(const int64_t bytes, arena_bytes(graph, dims));
-      // An arena that is too small goes before the next one comes.
-      const int64_t available = available_bytes() + context_.report().arena_bytes;
-      WEFT_TRY_STATUS(check_memory(graph, dims, bytes, available));
+      WEFT_TRY_STATUS(check_memory(graph, dims, bytes, available()));
       std::erase_if(largest_[graph],
                     [&](const DimBinding& known) { return is_within(known, {dims}); });
       largest_[graph].push_back(dims);
     }
     WEFT_TRY(last, context_.bind(graph, dims));
     return last;
+  }
+
+  // An arena that is too small goes before the next one comes.
+  int64_t available() const {
+    const ContextReport report = context_.report();
+    const int64_t left = most_ - report.storage_bytes;
+    return in_host_memory_ ? std::min(left, available_bytes() + report.arena_bytes) : left;
   }
 
   // Whether each size is at most that of sizes that fit into memory. To know this is much cheaper
@@ -108,6 +119,8 @@ class CpuDevice : public TrainDevice {
 
   LoadedPtr loaded_;
   Context context_;
+  int64_t most_;
+  bool in_host_memory_;
   std::map<std::string, BoundPtr> last_;
   std::map<std::string, std::vector<DimBinding>> largest_;  // by graph; they fit into memory
   std::vector<ConstBytes> inputs_;  // kept between runs, so that none allocates
@@ -116,23 +129,29 @@ class CpuDevice : public TrainDevice {
 
 }  // namespace
 
-Result<std::unique_ptr<TrainDevice>> open_cpu(const Module& module, const DeviceOptions& options) {
+Result<std::unique_ptr<TrainDevice>> open_compiled(const Module& module,
+                                                   const DeviceOptions& options) {
   CompileRequest request;
   request.device = options.device;
   request.target_cpu = options.target_cpu;
   request.cache_folder = user_cache_folder();
-  if (options.device == "cpu")
-    request.choose_knobs = tuned_knobs(request.cache_folder, options.target_cpu, options.threads);
+  request.choose_knobs = tuned_knobs(request, options.threads);
   WEFT_TRY(CompiledExecutable compiled, compile_executable(module, request));
   WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(std::move(compiled.executable)));
   ContextOptions context;
   context.threads = options.threads;
   context.seed = options.seed;
-  context.device = options.device;
-  context.cache_folder = request.cache_folder;
+  int64_t most = INT64_MAX;
+  bool in_host_memory = true;
+  if (is_vulkan(options.device)) {
+    WEFT_TRY(OpenVulkan opened, open_vulkan_device(options.device));
+    context.vulkan = std::move(opened.device);
+    most = opened.memory_bytes;
+    in_host_memory = opened.in_host_memory;
+  }
   WEFT_TRY(Context made, Context::create(loaded, context));
   return std::unique_ptr<TrainDevice>(
-      std::make_unique<CpuDevice>(std::move(loaded), std::move(made)));
+      std::make_unique<CompiledDevice>(std::move(loaded), std::move(made), most, in_host_memory));
 }
 
 }  // namespace weft::train

@@ -1,0 +1,130 @@
+// Vulkan on the command line: what is missing, another driver, tuning.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/suite.h"
+#include "tests/tools/cli_fixture.h"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+// An environment variable for the commands of a test.
+class With {
+ public:
+  With(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~With() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  With(const With&) = delete;
+  With& operator=(const With&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+class VulkanCliTest : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    write("ffn.weft", kFfn);
+  }
+  bool has_vulkan() const { return weft("devices").out.find("vulkan:0") != std::string::npos; }
+
+  std::vector<float> floats_in(const std::string& name) const {
+    const std::string bytes = slurp(path(name));
+    constexpr size_t kHead = 128;  // of a .npy file
+    std::vector<float> values(bytes.size() < kHead ? 0 : (bytes.size() - kHead) / sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data() + kHead, values.size() * 4);
+    return values;
+  }
+
+  void expect_same(const std::string& one, const std::string& other, const std::string& output) {
+    const Outcome first = weft(one + " --output-dir one");
+    const Outcome second = weft(other + " --output-dir other");
+    ASSERT_EQ(first.code, 0) << first.err;
+    ASSERT_EQ(second.code, 0) << second.err;
+    const std::vector<float> a = floats_in("one/" + output + ".npy");
+    const std::vector<float> b = floats_in("other/" + output + ".npy");
+    ASSERT_FALSE(a.empty());
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4) << i;
+  }
+
+  // The CPU goes on working.
+  void expect_missing(const std::string& why) const {
+    const Outcome devices = weft("devices");
+    EXPECT_EQ(devices.code, 0) << devices.err;
+    EXPECT_THAT(devices.out, HasSubstr(why));
+    const Outcome asked = weft("run ffn.weft --random-inputs --dim B=3 --device vulkan");
+    EXPECT_EQ(asked.code, 1) << asked.out;
+    EXPECT_THAT(asked.err, HasSubstr("error: "));
+    EXPECT_THAT(asked.err, HasSubstr(why));
+    EXPECT_EQ(weft("run ffn.weft --random-inputs --dim B=3").code, 0);
+  }
+};
+
+TEST_F(VulkanCliTest, NoLoader) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  write("libvulkan.so.1", "no library");
+  const With library("LD_LIBRARY_PATH", folder_);
+  expect_missing("there is no Vulkan loader on this machine");
+}
+
+TEST_F(VulkanCliTest, NoDriver) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const With files("VK_DRIVER_FILES", path("none.json"));
+  const With older("VK_ICD_FILENAMES", path("none.json"));
+  expect_missing("Vulkan finds no device on this machine");
+}
+
+TEST_F(VulkanCliTest, ADeviceWithTooLittle) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const With limits("WEFT_VULKAN_LIMITS", "storage_bindings=3");
+  expect_missing("storage buffers of a kernel: 3, Weft needs 4");
+}
+
+// Compiled for one driver, run on another: ./dev test --swiftshader names it.
+TEST_F(VulkanCliTest, AnExecutableRunsOnAnotherDriver) {
+  const char* other = std::getenv("WEFT_SWIFTSHADER");
+  if (other == nullptr) GTEST_SKIP() << "./dev test --swiftshader runs it";
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  ASSERT_EQ(weft("compile ffn.weft --device vulkan -o ffn.weftx").code, 0);
+  ASSERT_EQ(weft("compile gpt-char --graph @forward --device vulkan -o gpt.weftx").code, 0);
+  const With files("VK_DRIVER_FILES", other);
+  const With older("VK_ICD_FILENAMES", other);
+  EXPECT_THAT(weft("devices").out, HasSubstr("SwiftShader"));
+  expect_same("run ffn.weftx --random-inputs --dim B=5", "run ffn.weft --random-inputs --dim B=5",
+              "y");
+  expect_same("run gpt.weftx --random-inputs --dim B=2 --dim T=19",
+              "run gpt-char --graph @forward --random-inputs --dim B=2 --dim T=19", "logits");
+}
+
+TEST_F(VulkanCliTest, TunesAndUsesWhatItFound) {
+  if (suite() == "quick" || !has_vulkan()) GTEST_SKIP() << "no Vulkan device, or the quick suite";
+  const With cache("WEFT_CACHE_DIR", path("cache"));
+  const std::string command = "tune ffn.weft --device vulkan --dim B=640 --repeat 1 --json";
+  Outcome outcome = weft(command + " --compile-seconds 20");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json line = nlohmann::json::parse(outcome.out);
+  EXPECT_GT(line["default_ms"], 0);
+  EXPECT_GT(line["compile_s"], 0);
+  ASSERT_FALSE(line["rows"].empty());
+  EXPECT_GT(line["rounds"], 0);
+  EXPECT_TRUE(line["rows"][0]["knobs"].contains("simt_waves")) << line["rows"][0];
+  outcome = weft("compile ffn.weft --device vulkan --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["tuned_kernels"], line["tuned"]);
+  // Another device's are not its own.
+  const With limits("WEFT_VULKAN_LIMITS", "max_workgroup=128");
+  outcome = weft("compile ffn.weft --device vulkan --json");
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["tuned_kernels"], 0);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,106 @@
+// What goes wrong with a device is one clear message, and others can still be used.
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "runtime/vulkan/device.h"
+#include "tests/vulkan/open.h"
+#include "tests/vulkan/sample.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+// The functions of a device, to be replaced by those of one that fails.
+VolkDeviceTable& functions_of(VulkanDevice& device) {
+  return const_cast<VolkDeviceTable&>(device.vk());
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL lost(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {
+  return VK_ERROR_DEVICE_LOST;
+}
+VKAPI_ATTR VkResult VKAPI_CALL exhausted(VkDevice, const VkMemoryAllocateInfo*,
+                                         const VkAllocationCallbacks*, VkDeviceMemory*) {
+  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+class VulkanErrors : public VulkanTest {
+ protected:
+  Context make() const {
+    ContextOptions options;
+    options.vulkan = device_;
+    return Context::create(load_sample(vulkan_sample()), options).value();
+  }
+  static Status run(Context& context) {
+    WEFT_TRY(BoundPtr bound, context.bind("forward", {{"B", 2}}));
+    const std::vector<float> x(6, 1.0f);
+    std::vector<float> y(6);
+    return context.run(bound, std::vector{bytes_of(x)}, std::vector{room_in(y)});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Memory, VulkanErrors, testing::Values(false), staging_name);
+
+TEST_P(VulkanErrors, ALostDeviceSaysSoAndAnotherOneRuns) {
+  {
+    Context context = make();
+    ASSERT_TRUE(run(context).ok());
+    const PFN_vkQueueSubmit works = functions_of(*device_).vkQueueSubmit;
+    functions_of(*device_).vkQueueSubmit = lost;
+    for (int i = 0; i < 2; ++i) {
+      const std::string said = render(run(context).diagnostics());
+      EXPECT_THAT(said, HasSubstr("submitting a run: the device was lost"));
+      EXPECT_THAT(said, HasSubstr("hint: "));
+    }
+    functions_of(*device_).vkQueueSubmit = works;
+  }
+  device_ = open_vulkan(options_).value();
+  Context context = make();
+  EXPECT_TRUE(run(context).ok());
+}
+
+TEST_P(VulkanErrors, OutOfMemorySaysHowMuchAndTheContextGoesOn) {
+  Context context = make();
+  ASSERT_TRUE(run(context).ok());
+  const PFN_vkAllocateMemory works = functions_of(*device_).vkAllocateMemory;
+  functions_of(*device_).vkAllocateMemory = exhausted;
+  const Result<BoundPtr> bound = context.bind("wide", {{"N", 10'000'000}});
+  functions_of(*device_).vkAllocateMemory = works;
+  ASSERT_FALSE(bound.ok());
+  const std::string said = render(bound.diagnostics());
+  EXPECT_THAT(said, HasSubstr("bytes: the device is out of memory"));
+  EXPECT_THAT(said, HasSubstr("hint: bind smaller sizes"));
+  const Status again = run(context);
+  EXPECT_TRUE(again.ok()) << render(again.diagnostics());
+}
+
+TEST_P(VulkanErrors, MoreThanOneAllocationIsRefused) {
+  ::setenv(kVulkanLimits, "max_allocation=1000000", 1);
+  device_ = open_vulkan(options_).value();
+  ::unsetenv(kVulkanLimits);
+  Context context = make();
+  const Result<BoundPtr> bound = context.bind("wide", {{"N", 1'000'000}});
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(render(bound.diagnostics()), HasSubstr("the device gives at most 1000000"));
+  EXPECT_TRUE(run(context).ok());
+}
+
+TEST_P(VulkanErrors, ADeviceWithoutNeededLimitsIsNotUsed) {
+  auto said = [&](const char* limits) {
+    ::setenv(kVulkanLimits, limits, 1);
+    const Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options_);
+    ::unsetenv(kVulkanLimits);
+    return opened.ok() ? "opened" : render(opened.diagnostics());
+  };
+  EXPECT_THAT(said("storage_bindings=2"),
+              HasSubstr("storage buffers of a kernel: 2, Weft needs 4"));
+  EXPECT_THAT(said("max_workgroup=64"),
+              HasSubstr("invocations of a workgroup: 64, Weft needs 128"));
+  EXPECT_THAT(said("push_constant_bytes=64"), HasSubstr("bytes of push constants: 64"));
+  EXPECT_THAT(said("speed=3"), HasSubstr("WEFT_VULKAN_LIMITS has no limit 'speed=3'"));
+}
+
+}  // namespace
+}  // namespace weft
