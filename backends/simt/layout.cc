@@ -20,7 +20,7 @@ using tile::Program;
 using tile::Ref;
 
 constexpr int64_t kMostRegisters = 64;  // of one axis, in packs
-constexpr int64_t kUnrolled = 4;        // coordinates of a sum over a tile in workgroup memory
+constexpr int64_t kUnrolled = 4;        // coordinates of a sum that are not in packs
 
 int64_t round_up_to_power(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))));
@@ -188,7 +188,11 @@ class Chooser {
 
   void lay_out_product() {
     std::set<AxisId> outputs = facts_.produced;
-    for (AxisId axis : facts_.contracted) take(axis, 1, 1, 1);
+    for (AxisId axis : facts_.contracted) {
+      take(axis, 1, 1, pack_of(axis) == 4 ? 1 : kUnrolled);
+      // In steps of a longer tile, the last of which may be shorter.
+      of(axis).stepped = is_free(axis) && !divisible(p_.axes[axis].dim, of(axis).span());
+    }
     const AxisId columns = lane_axis(outputs);
     if (columns == kNone) return;
     take(columns, profile_.subgroup, 1, profile_.product_packs);
@@ -277,7 +281,7 @@ class Chooser {
       if (!is_tile(axis)) continue;
       const Extent& extent = p_.tile_extent(axis);
       AxisLayout& taken = of(axis);
-      if (staged() && facts_.contracted.contains(axis)) {
+      if (facts_.contracted.contains(axis) && taken.stepped) {
         if (is_free(axis)) p_.knobs[extent.knob_index].value = depth_of(axis);
         continue;
       }
@@ -303,10 +307,10 @@ class Chooser {
     return ok();
   }
 
-  // Of a sum whose tiles lie in workgroup memory: what one loop walks in steps.
-  int64_t depth_of(AxisId axis) const {
+  // Of a sum that is walked in steps: what one tile has.
+  int64_t depth_of(AxisId axis) {
     constexpr int64_t kDeep = 512;
-    const int64_t step = layout_.stage_depth;
+    const int64_t step = staged() ? layout_.stage_depth : of(axis).span();
     const Dim& size = p_.axes[axis].dim;
     if (!size.is_constant()) return kDeep;
     return std::min(kDeep, (size.constant() + step - 1) / step * step);

@@ -39,7 +39,7 @@ std::string Lowering::integer(const std::string& expression) {
 
 bool Lowering::may_end_within(AxisId axis) const {
   const Dim& size = p_.axes[axis].dim;
-  if (p_.is_scalar(axis)) return false;
+  if (p_.is_scalar(axis) || axis == whole_axis_) return false;
   const AxisLayout& layout = layout_.axes[axis];
   const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
   if (!tile) {

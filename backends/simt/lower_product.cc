@@ -39,6 +39,8 @@ void Lowering::dot(ValueId id) {
   auto step = [&] { dot_step(value, sums, pack, at); };
   if (stage_of(value.operands[0]) != nullptr) {
     staged_steps(value, step);
+  } else if (layout.stepped && !open_.contains(along) && may_end_within(along) && !shared) {
+    in_whole_steps(value, step);
   } else {
     in_steps(value.axes_reduced, {value.operands[0], value.operands[1]}, step);
   }
@@ -55,6 +57,41 @@ void Lowering::dot(ValueId id) {
     }
     know(key_of(id, at[i], pack), sums[i]);
   }
+}
+
+// Steps of which all coordinates exist, then what is left one after the other: no sum asks whether
+// a coordinate exists.
+void Lowering::in_whole_steps(const Value& dot, const std::function<void()>& body) {
+  const AxisId along = dot.axes_reduced[0];
+  const std::vector<ValueId> sides = {dot.operands[0], dot.operands[1]};
+  const AxisId before = innermost_;
+  const int64_t registers = layout_.axes[along].registers;
+  hoist(sides, {along});
+  innermost_ = along;
+  hoist_addresses(sides, along);
+  const std::string count = integer(tile_end(along) + " - " + axes_[along].base);
+  const std::string step = fresh("at_" + p_.axes[along].name + "_step");
+  line("int " + step + " = 0;");
+  const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(along));
+  const Dim length = tile ? Dim::min(Dim(*tile), p_.axes[along].dim) : p_.axes[along].dim;
+  for (int64_t some : {registers, int64_t{1}}) {
+    layout_.axes[along].registers = some;
+    const int64_t span = layout_.axes[along].span();
+    const std::string next = std::to_string(span);
+    open_loop("for (; " + step + " + " + next + " <= " + count + "; " + step + " += " + next + ")",
+              some == registers ? Dim::floor_div(length, Dim(span)) : Dim(registers - 1));
+    axes_[along].step = step;
+    open_.insert(along);
+    whole_axis_ = along;
+    body();
+    whole_axis_ = kNone;
+    open_.erase(along);
+    axes_[along].step.clear();
+    close_loop();
+    if (registers == 1) break;
+  }
+  layout_.axes[along].registers = registers;
+  innermost_ = before;
 }
 
 // Whether all products of one result come before those of the next: if the results are more than

@@ -107,6 +107,7 @@ class Lowering {
                 const std::vector<Point>& at);
   bool sums_one_by_one(const Value& value, const std::vector<Point>& at, AxisId packed);
   std::vector<size_t> one_side_after_the_other(const Value& value, const std::vector<Point>& at);
+  void in_whole_steps(const Value& dot, const std::function<void()>& body);
   std::string combine(Reduce reduction, const std::string& a, const std::string& b, DType dtype);
   std::string neutral(Reduce reduction, DType dtype) const;
   // The same in all invocations that share the other coordinates.
@@ -207,6 +208,7 @@ class Lowering {
   std::map<BufferId, bool> whole_;
   std::map<ValueId, Reading> reading_;  // sides of the product at work that lie in tiles
   AxisId innermost_ = kNone;            // the axis of the loop around
+  AxisId whole_axis_ = kNone;           // one of which all coordinates exist here
   std::vector<ValueId> later_;          // what the loops around yield
   std::set<ValueId> defined_;           // have had lines of their own
   std::set<AxisId> open_;               // stepped axes that a loop walks here

@@ -18,6 +18,12 @@ std::string glsl_of(const std::string& text, const simt::Profile& profile = {}) 
   return vulkan::compile_programs(programs, facts, {profile}, true).value().texts[0].glsl;
 }
 
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
 // All invocations read %n, one of them writes it.
 TEST(SimtLowering, WhatOthersReadIsWrittenBehindABarrier) {
   const std::string body = R"(
@@ -38,10 +44,21 @@ TEST(SimtLowering, WhatOthersReadIsWrittenBehindABarrier) {
               Not(HasSubstr("barrier();")));
 }
 
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
+// A row that does not fit in registers is read again by each walk: both stores share one.
+TEST(SimtLowering, StoresThatNeedWhatTheFirstOverwritesAreWalkedTogether) {
+  const std::string glsl = glsl_of(R"(kernel @k {
+  inout %x: f32[N]
+  out %y: f32[N]
+  axis c: N full
+  %v = load %x[c] : f32[c]
+  %sum = reduce.add[c](%v) : f32[]
+  store %x[c], %v / %sum
+  store %y[c], %v * 2.0
+}
+)");
+  // The sum, and the stores after all that they need was read.
+  EXPECT_EQ(count(glsl, "for (int at_c_step"), 2u);
+  EXPECT_LT(glsl.rfind("= load_b0_x"), glsl.find("  store_b0_x"));
 }
 
 constexpr const char* kProduct = R"(kernel @product {
@@ -88,6 +105,31 @@ TEST(SimtLowering, TilesFitInWorkgroupMemory) {
   EXPECT_THAT(glsl_of(kProduct, profile), HasSubstr("// m = [lane 4, wave 4, reg 2]"));
   profile.workgroup_bytes = 1024;
   EXPECT_THAT(glsl_of(kProduct, profile), Not(HasSubstr("shared")));
+}
+
+// A sum whose length is known when it runs: four coordinates at a time, then the rest.
+TEST(SimtLowering, ProductsAskForNoCoordinate) {
+  const std::string glsl = glsl_of(R"(kernel @product {
+  in %x: f32[K, 64]
+  in %w: f32[K, 256]
+  out %y: f32[64, 256]
+  free BM = 64
+  free BN = 64
+  free BK = 64
+  axis m: 64 by BM
+  axis n: 256 by BN
+  axis k: K by BK
+  grid m, n
+  %sum = loop k carry %c = 0.0 : f32[m, n] {
+    yield dot[k](load %x[k, m], load %w[k, n], %c)
+  }
+  store %y[m, n], %sum
+}
+)");
+  EXPECT_THAT(glsl, HasSubstr("// k = [reg 4, steps]"));
+  EXPECT_THAT(glsl, HasSubstr("at_k_step + 4 <= "));
+  EXPECT_THAT(glsl, HasSubstr("at_k_step + 1 <= "));
+  EXPECT_THAT(glsl, Not(HasSubstr("if (at_k")));
 }
 
 TEST(SimtLowering, RowsOfTheWorkgroupFormBelongToAWorkgroup) {
