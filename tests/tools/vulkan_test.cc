@@ -72,6 +72,7 @@ class VulkanCliTest : public CliTest {
 TEST_F(VulkanCliTest, NoLoader) {
   if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
   write("libvulkan.so.1", "no library");
+  write("libvulkan.so", "no library");  // which volk looks for next
   const With library("LD_LIBRARY_PATH", folder_);
   expect_missing("there is no Vulkan loader on this machine");
 }
