@@ -340,7 +340,14 @@ class Chooser {
 
 Result<Layout> choose_layout(Program& program, const Profile& profile,
                              const std::vector<bool>& aligned) {
-  return Chooser(program, profile, aligned).run();
+  const Program given = program;
+  Result<Layout> chosen = Chooser(program, profile, aligned).run();
+  if (chosen.ok() || !profile.workgroup) return chosen;
+  // What the workgroup form has no room for takes the other one.
+  program = given;
+  Profile in_registers = profile;
+  in_registers.workgroup = false;
+  return Chooser(program, in_registers, aligned).run();
 }
 
 std::vector<std::string> describe(const Program& program, const Layout& layout) {
