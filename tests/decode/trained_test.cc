@@ -16,6 +16,9 @@
 #include "driver/train/checkpoint.h"
 #include "driver/train/run_folder.h"
 #include "ir/oracle/compare.h"
+#include "ir/oracle/oracle.h"
+#include "passes/rounding_noise.h"
+#include "runtime/files/safetensors.h"
 #include "test_paths.h"
 #include "tests/support/suite.h"
 
@@ -147,11 +150,33 @@ TEST_F(Trained, ALargerBeamFindsNoWorse) {
 class Whole {
  public:
   Whole(const std::string& run, const train::TrainOptions& options, const std::string& device) {
-    Module module = train::build_plain(options).value();
-    std::erase_if(module.graphs, [](const Graph& g) { return g.name() != "forward"; });
-    device_ = train::open_device(module, {.device = device}).value();
-    EXPECT_TRUE(
-        train::load_parameters(train::weights_of_run(run).value(), module.storage, *device_).ok());
+    module_ = train::build_plain(options).value();
+    std::erase_if(module_.graphs, [](const Graph& g) { return g.name() != "forward"; });
+    weights_ = train::weights_of_run(run).value();
+    device_ = train::open_device(module_, {.device = device}).value();
+    EXPECT_TRUE(train::load_parameters(weights_, module_.storage, *device_).ok());
+  }
+
+  // What is left of the difference of a step's logits once rounding is allowed for, in the whole
+  // graph: the table alone is for one op.
+  std::optional<Difference> beyond_rounding(const Ids& source, const Ids& target, size_t step,
+                                            std::span<const float> got) const {
+    auto tensor = [](const Ids& ids) {
+      Tensor made = Tensor::zeros(DType::i32, {1, static_cast<int64_t>(ids.size())});
+      std::ranges::copy(ids, made.integers.begin());
+      return made;
+    };
+    const TensorMap inputs = {{"src", tensor(source)}, {"tgt", tensor(target)}};
+    const TensorMap storage = read_safetensors(weights_).value();
+    const Graph& graph = module_.graphs[0];
+    const DimBinding dims = bind_dims(module_, graph, inputs, storage).value();
+    const OracleResult expected = run_oracle(module_, graph, inputs, storage, dims).value();
+    OracleResult actual = expected;
+    std::ranges::copy(got, actual.outputs.at("logits").reals.begin() +
+                               static_cast<std::ptrdiff_t>(step * got.size()));
+    return compare_but_for_rounding({module_, graph, inputs, storage, dims}, expected, actual,
+                                    RunBy::device)
+        .value();
   }
 
   train::HostTensor logits(const Ids& source, const Ids& target) {
@@ -171,12 +196,15 @@ class Whole {
   }
 
  private:
+  Module module_;
+  std::string weights_;
   std::unique_ptr<train::TrainDevice> device_;
 };
 
 // Logits of every step against those of the whole graph, in tolerances of the table.
 TEST_F(Trained, CachesGiveWhatTheWholeForwardGives) {
   double largest = 0;
+  int rounded = 0;  // steps that are within the rounding of the graph, not within that of one op
   Found found = translate(1, 64);
   for (const auto& [device, every] :
        {std::pair("cpu", size_t{5}), std::pair("oracle", size_t{200})}) {
@@ -197,13 +225,19 @@ TEST_F(Trained, CachesGiveWhatTheWholeForwardGives) {
           b.reals[v] = static_cast<double>(got[v]);
           largest = std::max(largest, std::abs(a.reals[v] - b.reals[v]));
         }
-        const std::optional<Difference> difference =
-            compare(a, b, tolerance(RunBy::device, DType::f32));
+        std::optional<Difference> difference = compare(a, b, tolerance(RunBy::device, DType::f32));
+        if (difference) {
+          ++rounded;
+          difference = whole.beyond_rounding(sources_[i], target, step, got);
+        }
         ASSERT_FALSE(difference) << device << " " << i << " " << step << ": " << difference->str();
       }
     }
   }
-  std::printf("logits with caches differ from the whole forward's by at most %.2g\n", largest);
+  std::printf(
+      "logits with caches differ from the whole forward's by at most %.2g; in %d steps by\n"
+      "more than one op may, and by no more than rounding does in the whole graph\n",
+      largest, rounded);
 }
 
 }  // namespace
