@@ -18,8 +18,7 @@ namespace {
 
 constexpr int kMostRounds = 24;
 constexpr int kConfirmations = 2;
-constexpr double kSmallestShare = 0.002;  // of a run: shorter kernels are not worth a search
-constexpr double kWorthKeeping = 0.97;    // of the default's time
+constexpr double kWorthKeeping = 0.97;  // of the default's time
 
 using Choices = std::map<std::string, KnobValues>;  // by the kernel's name
 using Samples = std::vector<std::vector<double>>;   // by program, then by run; microseconds
@@ -154,7 +153,7 @@ class Tuner {
     searches_.clear();
     for (size_t i = 0; i < samples.size(); ++i) {
       const tile::Program& program = standard.programs()[i];
-      if (least(samples[i]) < kSmallestShare * total) continue;
+      if (least(samples[i]) < options_.smallest_share * total) continue;
       if (choosable_knobs(program).empty() || options_.known.contains(tuning_key(program))) {
         continue;
       }
