@@ -6,7 +6,7 @@ namespace weft::cpu {
 
 // A lhs with neighbours along m is in another page at each k. One with neighbours along k is copied
 // where enough columns share the copy: its rows may lie so that they drive each other out of the
-// cache.
+// cache. The few rows that stay there while panels pass have room wherever they lie.
 void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
   const AxisId m = product.m;
   const bool plain = is_plain_load(product.lhs);
@@ -42,7 +42,7 @@ bool KernelEmitter::neighbours_along(ValueId id, AxisId axis, AxisId other) cons
 
 bool KernelEmitter::pays_near_copy(const Product& product) const {
   constexpr int64_t kPanels = 4;
-  if (product.rows <= kStreamedRows || product.few) return false;
+  if (product.rows <= kStreamedRows || product.few || product.keeps_rows) return false;
   const std::optional<int64_t> columns = axes_[product.n].extent;
   return !columns || *columns >= kPanels * product.columns();
 }

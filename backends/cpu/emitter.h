@@ -260,6 +260,8 @@ class KernelEmitter {
   Dim step_along(ValueId id, AxisId axis) const;
   void shape_product(Product& product);
   int64_t panel_columns(const Product& product) const;
+  bool can_keep_rows(const Product& product) const;
+  int64_t block_of_k(const Product& product) const;
   static int rows_for(int few, int full);
   void make_sums(Product& product, const tile::Stmt& stmt);
   static Dim round_up(const Dim& value, int64_t to);

@@ -1,5 +1,5 @@
-// A matrix product as it is emitted. Private to emit_dot.cc, emit_pack.cc, emit_near.cc,
-// emit_micro.cc, emit_finish.cc and emit_one_row.cc.
+// A matrix product as it is emitted. Private to emit_dot.cc, shape_product.cc, emit_pack.cc,
+// emit_near.cc, emit_micro.cc, emit_finish.cc and emit_one_row.cc.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -32,7 +32,10 @@ struct KernelEmitter::Product {
   int vectors = 1;  // across; sums of a row if `inner`
   bool inner = false;
   bool few = false;     // not many more rows than a micro-tile has
-  int64_t k_block = 1;  // of k at a time: what it reads stays in the cache near the core
+  int64_t k_block = 1;  // of k at a time: what it reads again stays in the cache near the core
+  // What stays there: a panel's block, which all rows read in turn; or, of a micro-tile that is
+  // much wider than high, its rows of lhs, past which the panels come from the second cache.
+  bool keeps_rows = false;
 
   // rhs is copied to panels, [n / columns()][k][columns()], unless it can be read in place and
   // there are too few rows to pay for the copy; what is left at the end is always copied. If it

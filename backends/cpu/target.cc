@@ -105,6 +105,7 @@ Result<CpuTarget> resolve_cpu_target(std::string_view option, TargetUse use) {
     target.tune = target.name;
     target.features = host_features();
     if (const int64_t l1 = cpu_facts().l1_bytes; l1 > 0) target.l1_bytes = l1;
+    if (const int64_t l2 = cpu_facts().l2_bytes; l2 > 0) target.l2_bytes = l2;
   } else if (kX86 && (option == "avx2" || option == "avx512")) {
     WEFT_TRY_STATUS(fill_forced(target, use));
   } else if (option != "generic") {

@@ -23,10 +23,11 @@ struct CpuTarget {
   std::vector<std::string> features;  // needed beyond the baseline: see runtime/cpu/features.h
   int vector_bits = 128;              // of the widest register
   int vector_registers = 16;
-  int64_t l1_bytes = 32 << 10;  // of the cache next to a core
-  bool fma = false;             // fused multiply-add; without it llvm.fma would be a call
-  bool rounds = false;          // floor and round to even; without it they would be calls
-  bool f16c = false;            // conversion between f16 and f32; without it fpext would be a call
+  int64_t l1_bytes = 32 << 10;   // of the cache next to a core
+  int64_t l2_bytes = 512 << 10;  // of the one behind it
+  bool fma = false;              // fused multiply-add; without it llvm.fma would be a call
+  bool rounds = false;           // floor and round to even; without it they would be calls
+  bool f16c = false;             // conversion between f16 and f32; without it fpext would be a call
 
   int f32_lanes() const { return vector_bits / 32; }
 };

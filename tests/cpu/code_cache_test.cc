@@ -116,13 +116,14 @@ TEST_F(CodeCacheTest, WhatTheCodeDependsOnIsInTheKey) {
   changed([](CpuTarget& t) { t.vector_bits *= 2; });
   changed([](CpuTarget& t) { t.vector_registers *= 2; });
   changed([](CpuTarget& t) { t.l1_bytes *= 2; });
+  changed([](CpuTarget& t) { t.l2_bytes *= 2; });
   changed([](CpuTarget& t) { t.fma = !t.fma; });
   changed([](CpuTarget& t) { t.rounds = !t.rounds; });
   changed([](CpuTarget& t) { t.f16c = !t.f16c; });
   tile::Program renamed = program;
   renamed.name += "x";
   add_key(target, false, renamed);
-  EXPECT_EQ(keys.size(), 13U);
+  EXPECT_EQ(keys.size(), 14U);
 }
 
 TEST_F(CodeCacheTest, OtherOptionsAreMisses) {
