@@ -32,6 +32,7 @@ Status check_sizes(const TransformerConfig& c) {
       {"image_width", c.image_width, 1, kMaxSize},
       {"image_channels", c.image_channels, 1, kMaxSize},
       {"patch_size", c.patch_size, 1, kMaxSize},
+      {"patch_overlap", c.patch_overlap, 0, c.patch_size},
       {"features", c.features, 1, kMaxSize},
       {"feature_width", c.feature_width, 1, kMaxSize},
   };

@@ -69,6 +69,7 @@ struct TransformerConfig {
   int64_t image_width = 224;     // vit
   int64_t image_channels = 3;    // vit
   int64_t patch_size = 16;       // vit: side of a patch; divides height and width
+  int64_t patch_overlap = 0;     // vit: what a patch takes of its neighbours, on each side
   int64_t features = 36;         // captioning: vectors per image
   int64_t feature_width = 2048;  // captioning
 

@@ -6,10 +6,19 @@
 namespace weft {
 namespace {
 
+// The image in patches that reach into their neighbours, as pixels of 0 do at the border:
+// [B, height / patch_size, width / patch_size, pixels of a patch].
+Var overlapping_patches(const Var& image, const TransformerConfig& c) {
+  const int64_t more = c.patch_overlap;
+  const int64_t side = c.patch_size + 2 * more;
+  Var in = more == 0 ? image : pad(image, {0, more, more, 0}, {0, more, more, 0});
+  return patches(in, {side, side}, {c.patch_size, c.patch_size});
+}
+
 Var logits_of(ModelBuilder& m, const Var& image, const TransformerConfig& c) {
   Dim batch = image.dim(0);
   int64_t count = (c.image_height / c.patch_size) * (c.image_width / c.patch_size);
-  Var x = patches(image, {c.patch_size, c.patch_size}, {c.patch_size, c.patch_size});
+  Var x = overlapping_patches(image, c);
   x = nn::linear(reshape(x, {batch, count, x.dim(-1)}), "patches", c.d_model);
   Var token = nn::embedding(m, "class_token", 1, c.d_model, c.dtype);
   x = concat({broadcast(token, {batch, 1, c.d_model}), x}, 1);

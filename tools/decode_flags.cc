@@ -37,7 +37,7 @@ void warn(const Common& common, const std::string& text) {
 }
 
 decode::OpenOptions open_options(const Common& common) {
-  return {.device = {common.device, common.target_cpu, common.threads, common.seed}};
+  return {.device = {common.device, common.target_cpu, common.threads, common.seed, common.form}};
 }
 
 }  // namespace weft::cli

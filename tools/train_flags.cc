@@ -10,11 +10,11 @@ void add_data_flags(CLI::App* c, TrainFlags& f) {
   c->add_option("--tgt", f.train.target, "their translations")->group(group);
   c->add_option("--valid-src", f.valid.source, "to validate with; else the last 10% is held out")
       ->group(group);
-  c->add_option("--valid-tgt", f.valid.target, "")->group(group);
+  c->add_option("--valid-tgt", f.valid.target, "their translations")->group(group);
   c->add_option("--text", f.train.text, "text for a language model")->group(group);
-  c->add_option("--valid-text", f.valid.text, "")->group(group);
+  c->add_option("--valid-text", f.valid.text, "to validate with")->group(group);
   c->add_option("--csv", f.train.table, "a table with a header: CSV or TSV")->group(group);
-  c->add_option("--valid-csv", f.valid.table, "")->group(group);
+  c->add_option("--valid-csv", f.valid.table, "to validate with")->group(group);
   c->add_option("--label-column", f.label_column, "name of the column to learn")->group(group);
   c->add_option("--text-column", f.text_column, "name of the column to read")->group(group);
   c->add_option("--image", f.image, "the other columns are the pixels of an image")
@@ -43,9 +43,13 @@ void add_model_flags(CLI::App* c, TrainFlags& f) {
   c->add_option("--d-k", f.d_k, "width of a head")->group(group);
   c->add_option("--d-ff", f.d_ff, "hidden width of feed-forward layers")->group(group);
   c->add_option("--patch", f.patch, "side of a patch of an image")->group(group);
+  c->add_option("--patch-overlap", f.patch_overlap, "pixels it takes of its neighbours, each side")
+      ->group(group);
   c->add_option("--dropout", f.dropout, "of what sub-layers add")->group(group);
   c->add_option("--attn-dropout", f.attn_dropout, "of attention weights")->group(group);
-  c->add_option("--norm", f.norm, "")->check(CLI::IsMember({"pre", "post", "none"}))->group(group);
+  c->add_option("--norm", f.norm, "where layers are normalised")
+      ->check(CLI::IsMember({"pre", "post", "none"}))
+      ->group(group);
   c->add_flag("--no-residual", f.no_residual, "sub-layers stand alone")->group(group);
   c->add_option("--pos", f.positions, "positions")
       ->check(CLI::IsMember({"sinusoidal", "learned", "rope", "none"}))
@@ -53,14 +57,16 @@ void add_model_flags(CLI::App* c, TrainFlags& f) {
   c->add_flag("--tie-embeddings,!--no-tie-embeddings", f.tied, "one table for tokens and output")
       ->group(group);
   c->add_flag("--bias,!--no-bias", f.bias, "biases in layers")->group(group);
-  c->add_option("--loss", f.loss, "")->check(CLI::IsMember({"ce", "mse", "focal"}))->group(group);
+  c->add_option("--loss", f.loss, "cross-entropy, squared error or focal")
+      ->check(CLI::IsMember({"ce", "mse", "focal"}))
+      ->group(group);
   c->add_option("--label-smoothing", f.label_smoothing, "of ce")->group(group);
   c->add_option("--focal-gamma", f.focal_gamma, "of focal")->group(group);
 }
 
 void add_step_flags(CLI::App* c, TrainFlags& f) {
   const char* group = "Steps";
-  c->add_option("--optimizer", f.optimizer, "")
+  c->add_option("--optimizer", f.optimizer, "what a step does with gradients")
       ->check(CLI::IsMember({"adam", "adamw", "sgd"}))
       ->group(group);
   c->add_option("--beta1", f.beta1, "of adam and adamw")->group(group);
@@ -71,7 +77,7 @@ void add_step_flags(CLI::App* c, TrainFlags& f) {
       ->group(group);
   c->add_option("--clip", f.clip, "largest norm of all gradients; 0: any")->group(group);
   c->add_option("--accumulate", f.accumulate, "batches in a step")->group(group);
-  c->add_option("--schedule", f.schedule, "")
+  c->add_option("--schedule", f.schedule, "of the learning rate")
       ->check(CLI::IsMember({"noam", "cosine", "linear", "constant"}))
       ->group(group);
   c->add_option("--lr", f.lr, "the peak, reached at the end of the warm-up")->group(group);
@@ -81,7 +87,7 @@ void add_step_flags(CLI::App* c, TrainFlags& f) {
 
 void add_run_flags(CLI::App* c, TrainFlags& f) {
   const char* group = "Run";
-  c->add_option("--steps", f.steps, "")->group(group);
+  c->add_option("--steps", f.steps, "how long")->group(group);
   c->add_option("--epochs", f.epochs, "in place of steps")->group(group);
   c->add_option("--patience", f.patience, "stops after so many evaluations without a better one")
       ->group(group);

@@ -36,6 +36,7 @@ struct TrainFlags {
   std::optional<int64_t> d_k;
   std::optional<int64_t> d_ff;
   std::optional<int64_t> patch;
+  std::optional<int64_t> patch_overlap;
   std::optional<double> dropout;
   std::optional<double> attn_dropout;
   std::optional<std::string> norm;

@@ -43,6 +43,7 @@ void apply_model(const TrainFlags& f, TransformerConfig& m) {
   set_choice(f.loss, {"ce", "focal", "mse"}, m.loss);
   set(f.label_smoothing, m.label_smoothing);
   set(f.focal_gamma, m.focal_gamma);
+  set(f.patch_overlap, m.patch_overlap);
   set(f.context, m.max_length);
 }
 
@@ -218,16 +219,6 @@ data::TaskKind kind_of(const TrainFlags& f) {
                          : data::TaskKind::image_classification;
 }
 
-// A recipe may be for a smaller model than the preset is.
-void tell_size(const TrainOptions& o, const TrainFlags& f, const Common& common) {
-  const TransformerConfig& own = find_preset(o.preset)->config;
-  const bool chosen = f.d_model || f.layers;
-  if (chosen || own.d_model == o.model.d_model) return;
-  note(common, cat("training ", o.model.encoder_layers, " layers of width ", o.model.d_model,
-                   ", for small data; the size of ", o.preset, " is --layers ", own.encoder_layers,
-                   " --d-model ", own.d_model, " --heads ", own.heads, " --d-ff ", own.d_ff));
-}
-
 // The recipe of what is to be trained: a module's file or a preset.
 Result<TrainOptions> recipe(const TrainFlags& f, const Common& common) {
   WEFT_TRY(std::string preset, default_preset(f));
@@ -240,9 +231,7 @@ Result<TrainOptions> recipe(const TrainFlags& f, const Common& common) {
       preset = "vit-tiny";
     }
   }
-  WEFT_TRY(TrainOptions o, train::default_options(preset));
-  tell_size(o, f, common);
-  return o;
+  return train::default_options(preset);
 }
 
 }  // namespace

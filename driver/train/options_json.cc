@@ -48,6 +48,7 @@ void visit_model(Config& c, Visitor& v) {
   v.field("image_width", c.image_width);
   v.field("image_channels", c.image_channels);
   v.field("patch_size", c.patch_size);
+  v.field("patch_overlap", c.patch_overlap);
 }
 
 // What is known of a model that a module's file holds.
@@ -136,8 +137,9 @@ struct Reader {
   }
 };
 
-// Runs of earlier versions have one size for both sides of an image.
-nlohmann::json with_both_sides(nlohmann::json model) {
+// Runs of earlier versions have one size for both sides of an image, and patches side by side.
+nlohmann::json with_image_fields(nlohmann::json model) {
+  if (!model.contains("patch_overlap")) model["patch_overlap"] = 0;
   auto size = model.find("image_size");
   if (size == model.end()) return model;
   const nlohmann::json value = *size;
@@ -180,7 +182,7 @@ Result<TrainOptions> parse_options(const nlohmann::json& json) {
   }
   TrainOptions options;
   Reader top{json};
-  const nlohmann::json model_json = with_both_sides(json["model"]);
+  const nlohmann::json model_json = with_image_fields(json["model"]);
   Reader model{model_json};
   if (json.contains("module")) {
     top.field("module", options.module);

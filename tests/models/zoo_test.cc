@@ -12,6 +12,7 @@
 #include "ir/graph/flops.h"
 #include "ir/oracle/oracle.h"
 #include "ir/text/text.h"
+#include "models/families.h"
 #include "models/transformer.h"
 #include "passes/autodiff.h"
 
@@ -262,6 +263,17 @@ TEST(Config, PreNormEndsWithANormAndNoneHasNone) {
   for (const std::string& name : transformer(c).value().storage_names()) {
     EXPECT_EQ(name.find("norm"), std::string::npos) << name;
   }
+}
+
+TEST(Config, PatchesMayReachIntoTheirNeighbours) {
+  TransformerConfig c = find_preset("vit-tiny")->config;
+  for (int64_t overlap : {0, 1}) {
+    c.patch_overlap = overlap;
+    const Shape expected = {Dim((2 + 2 * overlap) * (2 + 2 * overlap)), Dim(64)};
+    EXPECT_EQ(vit(c).value().find_storage("patches.weight")->type.shape, expected);
+  }
+  c.patch_overlap = 3;
+  EXPECT_EQ(vit(c).diagnostics()[0].message, "patch_overlap is 3, expected 0 to 2");
 }
 
 std::string message_of(const TransformerConfig& c) {

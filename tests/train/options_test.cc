@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/zoo.h"
+
 namespace weft::train {
 namespace {
 
@@ -18,18 +20,33 @@ TEST(Options, ComeBackAsTheyWere) {
   }
 }
 
-// Images were square, and nothing was changed in training.
+TEST(Options, APresetIsTrainedAtItsOwnSize) {
+  for (const Preset& preset : presets()) {
+    Result<TrainOptions> options = default_options(std::string(preset.name));
+    if (!options.ok()) continue;
+    const TransformerConfig& trained = options->model;
+    EXPECT_EQ(trained.d_model, preset.config.d_model) << preset.name;
+    EXPECT_EQ(trained.encoder_layers, preset.config.encoder_layers) << preset.name;
+    EXPECT_EQ(trained.heads, preset.config.heads) << preset.name;
+    EXPECT_EQ(trained.d_ff, preset.config.d_ff) << preset.name;
+    EXPECT_EQ(trained.vocab, preset.config.vocab) << preset.name;
+  }
+}
+
+// Images were square, their patches lay side by side, and nothing was changed in training.
 TEST(Options, OfEarlierVersionsAreRead) {
   nlohmann::json json = to_json(default_options("vit-tiny").value());
   json["model"].erase("image_height");
   json["model"].erase("image_width");
   json["model"]["image_size"] = 12;
+  json["model"].erase("patch_overlap");
   json["data"].erase("word_dropout");
   json["data"].erase("augment");
   Result<TrainOptions> read = parse_options(json);
   ASSERT_TRUE(read.ok()) << render(read.diagnostics());
   EXPECT_EQ(read->model.image_height, 12);
   EXPECT_EQ(read->model.image_width, 12);
+  EXPECT_EQ(read->model.patch_overlap, 0);
   EXPECT_EQ(read->task.word_dropout, 0);
   EXPECT_FALSE(read->task.augment.any());
 }
