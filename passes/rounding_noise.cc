@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr int kRuns = 2;  // with everything off by one rounding, up or down
+constexpr int kRuns = 8;  // with everything off by one rounding, up or down
 
 // The distance from 1 to the next number.
 double step_of(DType dtype) {
