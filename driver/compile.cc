@@ -47,18 +47,16 @@ Status check_all_fused(const AttentionReport& attention) {
 struct Target {
   std::optional<cpu::CpuTarget> cpu = {};
   std::optional<VulkanFacts> vulkan = {};
-#ifdef WEFT_HAS_VULKAN
-  vulkan::Mapping mapping = vulkan::Mapping::by_device;
-#endif
   DeviceTraits traits = {};
 };
 
 // Programs for a device that is not the CPU get the knobs of their mapping to it.
 void add_device_knobs([[maybe_unused]] std::vector<tile::Program>& programs,
-                      [[maybe_unused]] const Target& target) {
+                      [[maybe_unused]] const Target& target,
+                      [[maybe_unused]] const simt::KernelForm& form) {
 #ifdef WEFT_HAS_VULKAN
   if (!target.vulkan) return;
-  const simt::Profile profile = vulkan::profile_of(*target.vulkan, target.mapping);
+  const simt::Profile profile = vulkan::profile_of(*target.vulkan, form);
   for (tile::Program& program : programs) simt::add_knobs(program, profile);
 #endif
 }
@@ -80,7 +78,7 @@ Result<PlannedModule> plan_for(Module module, const CompileRequest& request, con
   planned.passes_ms = passes.milliseconds();
   Stopwatch planning;
   WEFT_TRY(planned.plan, make_plan(module, traits));
-  add_device_knobs(planned.plan.programs, target);
+  add_device_knobs(planned.plan.programs, target, request.form);
   planned.tuned_kernels = choose_knobs(planned.plan.programs, request.choose_knobs);
   planned.plan_ms = planning.milliseconds();
   planned.module = std::move(module);
@@ -109,23 +107,6 @@ void describe(const Module& module, Plan& plan, Executable& executable) {
   executable.packed = std::move(plan.packed);
   executable.graphs = std::move(plan.graphs);
 }
-
-#ifdef WEFT_HAS_VULKAN
-// How kernels are laid out: as the device wants it, unless WEFT_VULKAN_MAPPING says otherwise.
-std::string mapping_name() {
-  const char* given = std::getenv("WEFT_VULKAN_MAPPING");
-  return given == nullptr ? "" : given;
-}
-
-Result<vulkan::Mapping> chosen_mapping() {
-  const std::string name = mapping_name();
-  if (name.empty()) return vulkan::Mapping::by_device;
-  if (name == "register") return vulkan::Mapping::registers;
-  if (name == "workgroup") return vulkan::Mapping::workgroup;
-  return error({}, "WEFT_VULKAN_MAPPING is '", name, "', which is no mapping of kernels")
-      .hint("register or workgroup");
-}
-#endif
 
 DeviceTraits simt_traits() {
   DeviceTraits traits;
@@ -195,7 +176,6 @@ Result<Target> resolve_target(const CompileRequest& request) {
   if (is_vulkan(request.device)) {
 #ifdef WEFT_HAS_VULKAN
     WEFT_TRY(target.vulkan, tested_device(request));
-    WEFT_TRY(target.mapping, chosen_mapping());
     target.traits = simt_traits();
     return target;
 #else
@@ -218,8 +198,8 @@ std::string key_of(const VulkanFacts& facts) {
   std::string key =
       cat("vulkan ", facts.vendor, " ", facts.device, " ", facts.name, " ", facts.kind, " ",
           facts.driver, " ", facts.driver_version, " ", facts.driver_info, " ", facts.subgroup, " ",
-          facts.max_workgroup, " ", facts.push_constant_bytes, " ", facts.texel_elements, " ",
-          facts.storage_range);
+          facts.max_workgroup, " ", facts.shared_bytes, " ", facts.push_constant_bytes, " ",
+          facts.texel_elements, " ", facts.storage_range);
   for (const VulkanFeature& feature : facts.features) {
     if (facts.has(feature.name)) key += " " + feature.name;
   }
@@ -252,7 +232,7 @@ Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
     std::vector<tile::Program> programs = planned.plan.programs;
     WEFT_TRY(vulkan::CompiledPrograms made,
              vulkan::compile_programs(planned.plan.programs, facts,
-                                      vulkan::target_of(*target.vulkan, target.mapping),
+                                      vulkan::target_of(*target.vulkan, request.form),
                                       request.keep_text));
     compiled.executable.device = "vulkan";
     compiled.executable.code = std::move(made.code);
@@ -296,7 +276,7 @@ Result<std::string> device_key([[maybe_unused]] const CompileRequest& request) {
 #ifdef WEFT_HAS_VULKAN
   if (is_vulkan(request.device)) {
     WEFT_TRY(Target target, resolve_target(request));
-    return key_of(*target.vulkan) + " mapping " + mapping_name();
+    return key_of(*target.vulkan) + " " + simt::str(request.form);
   }
 #endif
   return request.device;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/compile.h"
+#include "backends/simt/form.h"
 #include "driver/knobs.h"
 #include "ir/plan/plan.h"
 #include "passes/lower.h"
@@ -20,6 +21,7 @@ namespace weft {
 struct CompileRequest {
   std::string device = "cpu";
   std::string target_cpu = "native";
+  simt::KernelForm form = {};     // of kernels for Vulkan
   bool other_machine = false;     // the code may be for a processor that this machine does not have
   bool bounds_checks = false;     // in generated code
   bool keep_text = false;         // of kernels, for dumps

@@ -99,11 +99,13 @@ Result<PreparedRun> Executor::prepare(const std::string& graph, const TensorMap&
 Status Executor::run(PreparedRun& prepared, std::span<int64_t> nanoseconds) {
   std::vector<ConstBytes> inputs;
   for (const Memory& memory : prepared.inputs) {
-    inputs.push_back({memory.data(), static_cast<size_t>(memory.bytes())});
+    const void* data = prepared.kept ? nullptr : memory.data();
+    inputs.push_back({data, static_cast<size_t>(memory.bytes())});
   }
   std::vector<MutableBytes> outputs;
   for (const Memory& memory : prepared.outputs) {
-    outputs.push_back({memory.data(), static_cast<size_t>(memory.bytes())});
+    void* data = prepared.kept ? nullptr : memory.data();
+    outputs.push_back({data, static_cast<size_t>(memory.bytes())});
   }
   return context_.run(prepared.bound, inputs, outputs, nanoseconds);
 }

@@ -20,6 +20,7 @@ struct PreparedRun {
   BoundPtr bound;
   std::vector<Memory> inputs;
   std::vector<Memory> outputs;
+  bool kept = false;  // inputs stay as they were in the last run, outputs are not fetched
 };
 
 class Executor {

@@ -5,6 +5,7 @@
 
 #include "driver/cache_folder.h"
 #ifdef WEFT_HAS_VULKAN
+#include "backends/vulkan/compile.h"
 #include "runtime/vulkan/open.h"
 #endif
 
@@ -24,10 +25,19 @@ std::string triple(const uint32_t (&numbers)[3]) {
   return cat(numbers[0], " x ", numbers[1], " x ", numbers[2]);
 }
 
+// "32 KiB": in the largest unit that leaves a whole number.
+std::string size_text(int64_t bytes) {
+  constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB"};
+  size_t unit = 0;
+  for (; unit + 1 < std::size(kUnits) && bytes >= 1024 && bytes % 1024 == 0; ++unit) bytes /= 1024;
+  return cat(bytes, kUnits[unit]);
+}
+
 std::string heaps_text(const VulkanFacts& facts) {
   std::string text;
   for (const VulkanHeap& heap : facts.heaps) {
-    text += cat(text.empty() ? "" : ", ", heap.bytes, heap.device_local ? " of the device" : "",
+    text += cat(text.empty() ? "" : ", ", size_text(heap.bytes),
+                heap.device_local ? " of the device" : "",
                 heap.host_visible ? " (the host sees it)" : "");
   }
   return text;
@@ -39,6 +49,24 @@ std::string features_text(const VulkanFacts& facts) {
     if (facts.has(feature.name)) text += (text.empty() ? "" : " ") + feature.name;
   }
   return text;
+}
+
+std::string lacks_text(const VulkanFacts& facts) {
+  std::string text;
+  for (const VulkanFeature& feature : facts.features) {
+    if (!feature.present) text += (text.empty() ? "" : " ") + feature.name;
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+// What the compiler makes of all this.
+std::string kernels_text(const VulkanFacts& facts) {
+  const simt::Profile profile = vulkan::profile_of(facts, simt::KernelForm{});
+  return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
+             profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
+             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
+             profile.shuffles ? "shuffles" : "workgroup memory",
+             profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
 }
 
 std::string verdict_text(const VulkanFacts& facts) {
@@ -59,18 +87,20 @@ std::vector<std::pair<std::string, std::string>> facts_text(const VulkanFacts& f
           {"driver", facts.driver + " " + facts.driver_info},
           {"vulkan", facts.api_version},
           {"features", features_text(facts)},
+          {"lacks", lacks_text(facts)},
+          {"kernels", kernels_text(facts)},
           {"subgroup", subgroup},
           {"workgroup", cat(facts.max_workgroup, ", ", triple(facts.max_workgroup_size))},
           {"groups", triple(facts.max_groups)},
-          {"shared memory", std::to_string(facts.shared_bytes)},
-          {"push constants", std::to_string(facts.push_constant_bytes)},
-          {"storage range", std::to_string(facts.storage_range)},
+          {"shared memory", size_text(facts.shared_bytes)},
+          {"push constants", size_text(facts.push_constant_bytes)},
+          {"storage range", size_text(facts.storage_range)},
           {"texels", std::to_string(facts.texel_elements)},
           {"alignment", cat("storage ", facts.storage_alignment, ", texel ", facts.texel_alignment,
                             ", uniform ", facts.uniform_alignment)},
           {"bindings", cat("storage ", facts.storage_bindings, ", texel ", facts.texel_bindings,
                            ", image ", facts.image_bindings, ", all ", facts.bindings)},
-          {"allocation", std::to_string(facts.max_allocation)},
+          {"allocation", size_text(facts.max_allocation)},
           {"timestamps", facts.timestamp_period > 0 ? cat(facts.timestamp_period, " ns") : "none"},
           {"heaps", heaps_text(facts)}};
 }

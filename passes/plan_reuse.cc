@@ -1,6 +1,7 @@
 // Results in the memory of operands that die, so that elementwise work needs no memory of its own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
 #include "ir/tile/in_place.h"
 #include "passes/plan_work.h"
@@ -38,6 +39,30 @@ bool merge_buffers(tile::Program& program, std::vector<Bound>& buffers,
     buffers.erase(buffers.begin() + in);
   }
   return true;
+}
+
+void find_carried_axes(const tile::Program& program, const tile::Block& block,
+                       std::set<tile::AxisId>& axes) {
+  for (const tile::Stmt& stmt : block) {
+    for (tile::ValueId id : stmt.carried) {
+      axes.insert(program.values[id].axes.begin(), program.values[id].axes.end());
+    }
+    find_carried_axes(program, stmt.body, axes);
+  }
+}
+
+// Whether a device may read rows again after it has written parts of them: what a loop carries has
+// no room in registers if it is as long as a row of a length that is not known, and is then
+// computed a part after the other, with the sums of a row summed up for each.
+bool may_walk_rows_again(const tile::Program& program) {
+  std::set<tile::AxisId> carried;
+  find_carried_axes(program, program.body, carried);
+  return std::ranges::any_of(program.values, [&](const tile::Value& value) {
+    return value.kind == tile::Value::reduce &&
+           std::ranges::any_of(value.axes_reduced, [&](tile::AxisId axis) {
+             return carried.contains(axis) && !program.axes[axis].dim.is_constant();
+           });
+  });
 }
 
 template <class Fn>
@@ -126,6 +151,7 @@ bool run_in_place(LoweredRegion& lowered, const std::vector<uint32_t>& operands,
   for (size_t later = first + 1; later < lowered.programs.size(); ++later) {
     if (binds_any(lowered.buffers[later], operands)) return false;
   }
+  if (may_walk_rows_again(lowered.programs[first])) return false;
   tile::Program program = lowered.programs[first];
   std::vector<Bound> buffers = lowered.buffers[first];
   if (!merge_buffers(program, buffers, operands, result)) return false;

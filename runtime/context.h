@@ -62,6 +62,8 @@ class Context {
 
   // Runs a graph on the caller's tensors, given in the order of `bound.inputs` and `bound.outputs`
   // and checked for size, alignment and overlap; outputs are written in place. Allocates nothing.
+  // On devices with memory of their own tensors may stay there: an input without data is what the
+  // last run was given, if that was one of this binding, and an output without data is not fetched.
   // Fails if an index in the data is out of range: then outputs and updated state are unspecified.
   // `nanoseconds`, if not empty, has one number per step of `bound`, to which its time is added.
   Status run(const BoundPtr& bound, std::span<const ConstBytes> inputs,

@@ -51,6 +51,8 @@ class ContextDevice {
   virtual Result<std::span<const std::byte>> read_storage(std::string_view name) {
     return storage_.get(name, *pool_);
   }
+  // Whether runs may be given tensors without data: see Context::run.
+  virtual bool keeps_tensors() const { return false; }
   virtual int64_t arena_bytes() const = 0;
   virtual int64_t packed_bytes() const { return 0; }  // see ContextReport
 

@@ -84,14 +84,23 @@ CLI::App* add_command(Session& session, const std::string& name, const std::stri
   command->add_option("--target-cpu", common.target_cpu, "vector code for this kind of CPU")
       ->check(CLI::IsMember({"native", "generic", "avx2", "avx512"}))
       ->capture_default_str();
-  auto set_mapping = [](const std::string& mapping) {
-    ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
+  auto set_mapping = [&common](const std::string& form) {
+    common.form.mapping = form == "register" ? simt::Mapping::registers : simt::Mapping::workgroup;
   };
   command
       ->add_option_function<std::string>("--mapping", set_mapping,
                                          "where Vulkan kernels keep tiles: register, workgroup; "
                                          "left away, the device decides")
       ->check(CLI::IsMember({"register", "workgroup"}));
+  auto set_matrices = [&common](const std::string& form) {
+    common.form.matrices = form == "none" ? simt::Matrices::none : simt::Matrices::as_loops;
+  };
+  command
+      ->add_option_function<std::string>("--matrices", set_matrices,
+                                         "none: no matrix units in Vulkan kernels; as-loops: their "
+                                         "kernels on any device, slowly; left away, the device "
+                                         "decides")
+      ->check(CLI::IsMember({"none", "as-loops"}));
   return command;
 }
 

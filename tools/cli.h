@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/simt/form.h"
 #include "ir/graph/module.h"
 #include "ir/support/result.h"
 #include "ir/types/dim.h"
@@ -29,6 +30,7 @@ struct Common {
   uint64_t seed = 1;
   std::string device = "cpu";
   std::string target_cpu = "native";
+  simt::KernelForm form = {};
 };
 
 // A command: adds itself to the app and, when chosen, leaves its exit code in `exit_code`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "backends/simt/lowering.h"
 #include "ir/tile/text.h"
@@ -105,11 +106,20 @@ void Lowering::fail(const std::string& what) {
 }
 
 const std::string* Lowering::known(const std::string& key) const {
-  for (auto scope = memo_.rbegin(); scope != memo_.rend(); ++scope) {
-    auto found = scope->find(key);
-    if (found != scope->end()) return &found->second;
+  const size_t first = is_hidden(key) ? hidden_.below : 0;
+  for (size_t scope = memo_.size(); scope-- > first;) {
+    auto found = memo_[scope].find(key);
+    if (found != memo_[scope].end()) return &found->second;
   }
   return nullptr;
+}
+
+// Whether it is a value of another step: see walking_again and key_of.
+bool Lowering::is_hidden(const std::string& key) const {
+  if (hidden_.axes.empty() || !key.starts_with('v')) return false;
+  const auto id = static_cast<ValueId>(std::atoll(key.c_str() + 1));
+  return std::ranges::any_of(p_.values[id].axes,
+                             [&](AxisId axis) { return hidden_.axes.contains(axis); });
 }
 
 std::string Lowering::fresh(const std::string& hint) {

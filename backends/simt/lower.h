@@ -31,6 +31,10 @@ struct Lowered {
   bool uses_exchange =
       false;  // the array `exchange`, of a word per invocation, in workgroup memory
   bool uses_int64 = false;
+
+  bool uses_matrices() const { return layout.fragments && !layout.fragments.as_loops; }
+  // A wave is a subgroup, and a lane its invocation.
+  bool relies_on_subgroups() const { return uses_shuffle || uses_matrices(); }
 };
 
 // "x_texel4": what the code calls a binding of a buffer.

@@ -29,6 +29,12 @@ bool Lowering::packs_whole(BufferId buffer) {
   return whole;
 }
 
+bool Lowering::reads(BufferId buffer) const {
+  return std::ranges::any_of(facts_.accesses, [&](const Access& access) {
+    return access.ref->buffer == buffer && !access.writes;
+  });
+}
+
 const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   const DType dtype = p_.buffers[buffer].dtype;
   const bool words = byte_size(dtype) == 4;
@@ -37,7 +43,8 @@ const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   wanted.dtype = dtype;
   wanted.width = four ? 4 : 1;
   if (written(buffer)) {
-    wanted.view = profile_.image_stores && words ? Binding::image : Binding::storage;
+    const bool image = reads(buffer) ? profile_.image_updates : profile_.image_stores != 0;
+    wanted.view = image && words ? Binding::image : Binding::storage;
   } else {
     const bool has_texels = dtype != DType::i64;
     wanted.view = profile_.texel_loads && has_texels ? Binding::texel : Binding::storage;
@@ -55,22 +62,22 @@ const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   return out_.bindings.back();
 }
 
-std::string Lowering::fetch(BufferId buffer, const std::string& address, bool four) {
+std::string Lowering::fetch(BufferId buffer, const std::string& place, bool four) {
   const Binding& from = binding(buffer, four, false);
-  const std::string at = four ? "(" + address + ") >> 2" : address;
-  return "load_" + binding_name(p_, from) + "(" + at + ")";
+  return "load_" + binding_name(p_, from) + "(" + place + ")";
 }
 
-void Lowering::put(BufferId buffer, const std::string& address, const std::string& value,
-                   bool four) {
+void Lowering::put(BufferId buffer, const std::string& place, const std::string& value, bool four) {
   const Binding& to = binding(buffer, four, true);
-  const std::string at = four ? "(" + address + ") >> 2" : address;
-  line("store_" + binding_name(p_, to) + "(" + at + ", " + value + ");");
+  line("store_" + binding_name(p_, to) + "(" + place + ", " + value + ");");
 }
 
 std::string Lowering::load(const Value& value, const Point& at, AxisId axis) {
-  if (value.where == kNone)
-    return fetch(value.ref.buffer, address(value.ref, at, true), axis != kNone);
+  if (value.where == kNone) {
+    const bool four = axis != kNone;
+    return fetch(value.ref.buffer,
+                 four ? address_of_four(value.ref, at, true) : address(value.ref, at, true), four);
+  }
   const std::string name = fresh("v_load");
   Value fill = value;
   line(type_name(value.dtype, false) + " " + name + " = " + constant(fill, kNone) + ";");

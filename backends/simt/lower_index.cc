@@ -42,7 +42,7 @@ bool Lowering::may_end_within(AxisId axis) const {
   if (p_.is_scalar(axis) || axis == whole_axis_) return false;
   const AxisLayout& layout = layout_.axes[axis];
   const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
-  if (!tile) {
+  if (!tile || exact_.contains(axis)) {
     if (size.is_constant()) return size.constant() % layout.span() != 0;
     return !divisible(size, layout.span());
   }
@@ -175,6 +175,21 @@ std::string Lowering::address(const Ref& ref, const Point& at, bool clamped) {
   return text;
 }
 
+// The same in fours, for a reference that is packed: every part of it is a multiple of four.
+std::string Lowering::address_of_four(const Ref& ref, const Point& at, bool clamped) {
+  std::string text = integer("(" + invariant_address(ref, at, clamped) + ") >> 2");
+  const tile::Buffer& buffer = p_.buffers[ref.buffer];
+  for (size_t i = 0; i < ref.at.size(); ++i) {
+    if (is_invariant(ref.at[i])) continue;
+    if (comes_from_data(ref.at[i])) return "(" + address(ref, at, clamped) + ") >> 2";
+    const std::string place = index(ref.at[i], at, clamped);
+    const std::optional<Dim> stride = Dim::exact_quotient(buffer.strides[i], Dim(4));
+    text = sum(text, stride ? product(place, dim(*stride))
+                            : "((" + product(place, dim(buffer.strides[i])) + ") >> 2)");
+  }
+  return text;
+}
+
 std::string Lowering::invariant_address(const Ref& ref, const Point& at, bool clamped) {
   std::string text = "int(num.o" + std::to_string(ref.buffer) + ")";
   const tile::Buffer& buffer = p_.buffers[ref.buffer];
@@ -222,7 +237,10 @@ void Lowering::hoist_addresses(const std::vector<ValueId>& roots, AxisId along) 
     });
     const AxisId pack = pack_of(id);
     if (!ready || axes.empty()) return;
-    for (const Point& at : points(axes, pack)) invariant_address(value.ref, at, true);
+    for (const Point& at : points(axes, pack)) {
+      const std::string begin = invariant_address(value.ref, at, true);
+      if (pack != kNone) integer("(" + begin + ") >> 2");
+    }
   };
   for (ValueId root : roots) visit(root);
   innermost_ = before;

@@ -91,31 +91,57 @@ void Lowering::know_carried(const std::vector<ValueId>& ids, const std::vector<C
   }
 }
 
-// The loop itself: from the tile that holds the first coordinate to the last.
-void Lowering::open_tiles(const Stmt& stmt) {
+// From the tile that holds the first coordinate to the last.
+Lowering::LoopTiles Lowering::loop_tiles(const Stmt& stmt) {
   const tile::Axis& axis = p_.axes[stmt.axis];
-  AxisState& state = axes_[stmt.axis];
+  const AxisState& state = axes_[stmt.axis];
   const Point nowhere(p_.axes.size(), 0);
-  const int64_t tile = p_.size_of(p_.tile_extent(stmt.axis)).value_or(1);
+  LoopTiles tiles;
+  tiles.size = p_.size_of(p_.tile_extent(stmt.axis)).value_or(1);
   const std::string first = axis.inner ? state.part : "0";
-  std::string last = dim(axis.dim);
+  tiles.last = dim(axis.dim);
   if (axis.inner) {
-    last = integer("min(" + state.part + " + " + std::to_string(*p_.size_of(axis.extent)) + ", " +
-                   last + ")");
+    tiles.last = integer("min(" + state.part + " + " + std::to_string(*p_.size_of(axis.extent)) +
+                         ", " + tiles.last + ")");
   }
-  std::string from = first;
+  tiles.from = first;
   if (stmt.from) {
+    const std::string size = std::to_string(tiles.size);
     const std::string low = "max(" + index(*stmt.from, nowhere, false) + " - " + first + ", 0)";
-    from = integer(first + " + (" + low + ") / " + std::to_string(tile) + " * " +
-                   std::to_string(tile));
+    tiles.from = integer(first + " + (" + low + ") / " + size + " * " + size);
   }
-  if (stmt.to) last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + last + ")");
+  if (stmt.to) {
+    tiles.last = integer("min(" + index(*stmt.to, nowhere, false) + ", " + tiles.last + ")");
+  }
+  return tiles;
+}
+
+void Lowering::open_tiles(const Stmt& stmt, const LoopTiles& tiles) {
+  const tile::Axis& axis = p_.axes[stmt.axis];
   const std::string base = fresh("at_" + axis.name + "_tile");
   const Dim length = axis.inner ? Dim::min(Dim(*p_.size_of(axis.extent)), axis.dim) : axis.dim;
-  open_loop("for (int " + base + " = " + from + "; " + base + " < " + last + "; " + base +
-                " += " + std::to_string(tile) + ")",
-            Dim::floor_div(length + Dim(tile - 1), Dim(tile)));
-  state.base = base;
+  open_loop("for (int " + base + " = " + tiles.from + "; " + base + " < " + tiles.last + "; " +
+                base + " += " + std::to_string(tiles.size) + ")",
+            Dim::floor_div(length + Dim(tiles.size - 1), Dim(tiles.size)));
+  axes_[stmt.axis].base = base;
+}
+
+// The body of a loop reads what all invocations read from tiles in workgroup memory.
+void Lowering::sharing_tiles(std::vector<Filling>& fillings, const std::string& half,
+                             const Stmt& stmt, const LoopTiles& tiles,
+                             const std::function<void()>& body) {
+  if (fillings.empty()) return body();
+  const std::string next = integer(axes_[stmt.axis].base + " + " + std::to_string(tiles.size));
+  while_fetching(fillings, half, next, tiles.last, [&] {
+    for (const Filling& filling : fillings) {
+      const std::string first = integer(half + " * " + std::to_string(filling.stage->elements));
+      reading_[filling.stage->operand] = {filling.stage, filling.name, first};
+    }
+    open("");
+    body();
+    close();
+    for (const Filling& filling : fillings) reading_.erase(filling.stage->operand);
+  });
 }
 
 // All of the next values are there before any of the old ones goes.
@@ -150,15 +176,24 @@ void Lowering::loop(const Stmt& stmt) {
   const AxisState before = axes_[stmt.axis];
   hoist_out_of(stmt);
   const std::vector<Carried> carried = begin_carried(stmt);
-  open_tiles(stmt);
+  const LoopTiles tiles = loop_tiles(stmt);
+  std::vector<Filling> fillings;
+  compute_axes_ = layout_.axes;
+  for (const Stage& stage : layout_.shared) {
+    if (stage.along == stmt.axis) fillings.push_back(begin_filling(stage));
+  }
+  const std::string half = fillings.empty() ? "" : fill_first(fillings, tiles.from, tiles.last);
+  open_tiles(stmt, tiles);
   innermost_ = stmt.axis;
   know_carried(stmt.carried, carried);
   with_axis_steps({stmt.axis}, [&] {
-    const size_t before_yields = later_.size();
-    later_.insert(later_.end(), stmt.yields.begin(), stmt.yields.end());
-    block(stmt.body);
-    later_.resize(before_yields);
-    pass_on(stmt, carried);
+    sharing_tiles(fillings, half, stmt, tiles, [&] {
+      const size_t before_yields = later_.size();
+      later_.insert(later_.end(), stmt.yields.begin(), stmt.yields.end());
+      block(stmt.body);
+      later_.resize(before_yields);
+      pass_on(stmt, carried);
+    });
   });
   axes_[stmt.axis] = before;
   innermost_ = around;

@@ -15,7 +15,8 @@ void Lowering::evaluate(ValueId id) {
   if (value.kind == Value::reduce || value.kind == Value::dot) {
     if (known(key_of(id, all[0], pack)) != nullptr) return;
     if (value.kind == Value::dot) return dot(id);
-    return value.reduction == Reduce::argmax ? argmax(id) : reduce(id);
+    return walking_again(value.axes_reduced,
+                         [&] { value.reduction == Reduce::argmax ? argmax(id) : reduce(id); });
   }
   for (const Point& at : all) element(id, at, pack);
 }

@@ -8,6 +8,7 @@
 namespace weft::simt {
 
 void Lowering::dot(ValueId id) {
+  if (layout_.fragments) return dot_in_fragments(id);
   const Value& value = p_.values[id];
   const AxisId pack = pack_of(id);
   const std::vector<Point> at = points(value.axes, pack);
@@ -38,7 +39,9 @@ void Lowering::dot(ValueId id) {
   for (size_t i = 0; i < at.size(); ++i) begin(i);
   auto step = [&] { dot_step(value, sums, pack, at); };
   if (stage_of(value.operands[0]) != nullptr) {
-    staged_steps(value, step);
+    staged_steps(value, [&](const std::vector<Filling>& fillings, const std::string& half) {
+      multiply_tiles(fillings, half, step);
+    });
   } else if (layout.stepped && !open_.contains(along) && may_end_within(along) && !shared) {
     in_whole_steps(value, step);
   } else {
@@ -94,12 +97,16 @@ void Lowering::in_whole_steps(const Value& dot, const std::function<void()>& bod
   innermost_ = before;
 }
 
+bool Lowering::reads_tiles(const Value& dot) const {
+  return reading_.contains(dot.operands[0]) && reading_.contains(dot.operands[1]);
+}
+
 // Whether all products of one result come before those of the next: if the results are more than
 // the registers of a processor, each is then fetched and put back once.
 bool Lowering::sums_one_by_one(const Value& value, const std::vector<Point>& at, AxisId packed) {
   constexpr int64_t kRegisters = 16;
   const AxisId along = value.axes_reduced[0];
-  const bool whole = !reading_.empty() || !may_end_within(along);
+  const bool whole = reads_tiles(value) || !may_end_within(along);
   return whole && static_cast<int64_t>(at.size()) * (packed != kNone ? 4 : 1) > kRegisters;
 }
 
@@ -151,7 +158,7 @@ void Lowering::dot_step(const Value& value, const std::vector<std::string>& sums
     std::vector<std::string> products;  // computed outside of the branch: others may need parts
     for (const Point& outer : at) products.push_back(product(outer, inner));
     // Tiles in workgroup memory hold zeros there.
-    const std::string here = reading_.empty() ? exists(along, inner) : "";
+    const std::string here = reads_tiles(value) ? "" : exists(along, inner);
     if (!here.empty()) open("if (" + here + ")");
     for (size_t i = 0; i < at.size(); ++i) line(sums[i] + " += " + products[i] + ";");
     if (!here.empty()) close();

@@ -60,7 +60,14 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   for (AxisId axis : stepped) {
     const int64_t span = layout_.axes[axis].span();
     const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(axis));
-    const std::string last = tile ? std::to_string(*tile) : dim(p_.axes[axis].dim);
+    std::string last = tile ? std::to_string(*tile) : dim(p_.axes[axis].dim);
+    // What a program has of a tile may be less: the steps beyond are left out.
+    const bool shorter = tile && !p_.axes[axis].inner && !divisible(p_.axes[axis].dim, *tile);
+    if (shorter) {
+      last =
+          integer("min(" + last + ", " + dim(p_.axes[axis].dim) + " - " + axes_[axis].base + ")");
+      exact_.insert(axis);
+    }
     const std::string step = fresh("at_" + p_.axes[axis].name + "_step");
     const Dim length = tile ? Dim::min(Dim(*tile), p_.axes[axis].dim) : p_.axes[axis].dim;
     open_loop("for (int " + step + " = 0; " + step + " < " + last + "; " + step +
@@ -72,6 +79,7 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   body();
   for (AxisId axis : stepped) {
     open_.erase(axis);
+    exact_.erase(axis);
     axes_[axis].step.clear();
     close_loop();
   }
@@ -146,6 +154,27 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
   }
 }
 
+// Runs the body as if these axes were not walked yet, where each sum walks all of them again. What
+// is known of values that vary along them is of another step.
+void Lowering::walking_again(const std::vector<AxisId>& axes, const std::function<void()>& body) {
+  const Hidden before = hidden_;
+  std::vector<std::pair<AxisId, std::string>> steps;
+  for (AxisId axis : axes) {
+    if (!layout_.axes[axis].walked_again || !open_.contains(axis)) continue;
+    steps.emplace_back(axis, axes_[axis].step);
+    open_.erase(axis);
+    axes_[axis].step.clear();
+    hidden_.axes.insert(axis);
+    hidden_.below = memo_.size();
+  }
+  body();
+  for (const auto& [axis, step] : steps) {
+    open_.insert(axis);
+    axes_[axis].step = step;
+  }
+  hidden_ = before;
+}
+
 void Lowering::reduce(ValueId id) {
   const Value& value = p_.values[id];
   const ValueId operand = value.operands[0];
@@ -179,7 +208,10 @@ void Lowering::reduce(ValueId id) {
         if (exists_here.empty()) {
           line(sums[i] + " = " + next + ";");
         } else {
-          line("if (" + exists_here + ") " + sums[i] + " = " + next + ";");
+          // A choice of two variables is no branch.
+          const std::string with = fresh("with");
+          line(type + " " + with + " = " + next + ";");
+          line(sums[i] + " = " + exists_here + " ? " + with + " : " + sums[i] + ";");
         }
       }
     }

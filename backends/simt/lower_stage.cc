@@ -38,8 +38,12 @@ void Lowering::in_filling(Filling& filling, const std::string& step,
   std::vector<AxisLayout> layouts = stage.filling;
   std::vector<std::map<std::string, std::string>> memo = {filling.known, {}};
   for (const auto& [axis, own] : filling.own) axes_[axis].own = own;
-  axes_[stage.along].step = step;
-  open_.insert(stage.along);
+  if (stage.filling[stage.along].stepped) {
+    axes_[stage.along].step = step;
+    open_.insert(stage.along);
+  } else {
+    axes_[stage.along].base = step;  // a tile of a loop
+  }
   innermost_ = stage.along;
   layout_.axes.swap(layouts);
   memo_.swap(memo);
@@ -58,7 +62,10 @@ void Lowering::in_filling(Filling& filling, const std::string& step,
 Lowering::Filling Lowering::begin_filling(const Stage& stage) {
   Filling filling;
   filling.stage = &stage;
-  filling.name = "tile_" + std::to_string(&stage - layout_.stages.data());
+  filling.name = "tile_" + std::to_string(stage.operand);
+  const std::string held = type_name(p_.values[stage.operand].dtype, stage.fours);
+  const int64_t size = stage.elements * 2 / (stage.fours ? 4 : 1);
+  out_.shared[filling.name] = {stage.half ? "float16_t" : held, size};
   for (AxisId axis : p_.values[stage.operand].axes) {
     const AxisLayout& layout = stage.filling[axis];
     if (layout.lanes == 1) {
@@ -97,7 +104,8 @@ std::vector<std::string> Lowering::places_in(const Filling& filling, const Point
     int64_t scale = 1;
     for (AxisId axis : stage.rows) {
       const AxisLayout& read = compute_axes_[axis];
-      text += " + (" + placed(read, local(axis)) + ") * " + std::to_string(scale);
+      const std::string place = stage.half ? local(axis) : placed(read, local(axis));
+      text += " + (" + place + ") * " + std::to_string(scale);
       scale *= read.span();
     }
     places.push_back(integer(text));
@@ -138,7 +146,8 @@ void Lowering::put_tile(const Filling& filling, const std::string& half,
       continue;
     }
     for (size_t part = 0; part < places.size(); ++part) {
-      const std::string number = fetched[i] + (places.size() > 1 ? kParts[part] : "");
+      std::string number = fetched[i] + (places.size() > 1 ? kParts[part] : "");
+      if (stage.half) number = "float16_t(" + number + ")";
       const std::string at = begin + places[part];
       line(filling.name +
            (stage.fours ? "[(" + at + ") >> 2][(" + at + ") & 3] = " : "[" + at + "] = ") + number +
@@ -149,7 +158,7 @@ void Lowering::put_tile(const Filling& filling, const std::string& half,
 }
 
 // Which half of the tiles holds this step; the other one is for the next.
-void Lowering::staged_steps(const Value& dot, const std::function<void()>& body) {
+void Lowering::staged_steps(const Value& dot, const Multiply& multiply) {
   const AxisId along = dot.axes_reduced[0];
   const int64_t depth = layout_.stage_depth;
   compute_axes_ = layout_.axes;
@@ -157,20 +166,9 @@ void Lowering::staged_steps(const Value& dot, const std::function<void()>& body)
   for (int side = 0; side < 2; ++side) {
     const Stage* stage = stage_of(dot.operands[static_cast<size_t>(side)]);
     fillings.push_back(begin_filling(*stage));
-    const std::string four = type_name(p_.values[stage->operand].dtype, stage->fours);
-    const int64_t size = stage->elements * 2 / (stage->fours ? 4 : 1);
-    out_.shared[fillings.back().name] = {four, size};
   }
-  const std::string half = fresh("now");
   const std::string last = integer(tile_end(along) + " - " + axes_[along].base);
-  line("int " + half + " = 0;");
-  line("barrier();");
-  for (Filling& filling : fillings) {
-    open("");
-    put_tile(filling, half, named(filling, fetch_tile(filling, "0"), true));
-    close();
-  }
-  line("barrier();");
+  const std::string half = fill_first(fillings, "0", last);
   const std::string step = fresh("at_" + p_.axes[along].name + "_step");
   const std::optional<int64_t> tile = p_.size_of(p_.tile_extent(along));
   const Dim length = tile ? Dim::min(Dim(*tile), p_.axes[along].dim) : p_.axes[along].dim;
@@ -178,6 +176,29 @@ void Lowering::staged_steps(const Value& dot, const std::function<void()>& body)
                 " += " + std::to_string(depth) + ")",
             Dim::floor_div(length + Dim(depth - 1), Dim(depth)));
   const std::string next = integer(step + " + " + std::to_string(depth));
+  while_fetching(fillings, half, next, last, [&] { multiply(fillings, half); });
+  close_loop();
+}
+
+// The first step's half of all tiles; returns the variable that says which one it is.
+std::string Lowering::fill_first(std::vector<Filling>& fillings, const std::string& step,
+                                 const std::string& last) {
+  const std::string half = fresh("now");
+  line("int " + half + " = 0;");
+  line("barrier();");
+  for (Filling& filling : fillings) {
+    open("if (" + step + " < " + last + ")");
+    put_tile(filling, half, named(filling, fetch_tile(filling, step), true));
+    close();
+  }
+  line("barrier();");
+  return half;
+}
+
+// The body works on one half while the next step's tiles are fetched, and then put into the other.
+void Lowering::while_fetching(std::vector<Filling>& fillings, const std::string& half,
+                              const std::string& next, const std::string& last,
+                              const std::function<void()>& body) {
   std::vector<std::vector<std::string>> fetched;
   for (Filling& filling : fillings) {
     fetched.push_back(named(filling, std::vector<std::string>(filling.at.size()), false));
@@ -186,14 +207,13 @@ void Lowering::staged_steps(const Value& dot, const std::function<void()>& body)
     for (size_t i = 0; i < texts.size(); ++i) line(fetched.back()[i] + " = " + texts[i] + ";");
     close();
   }
-  multiply_tiles(fillings, half, body);
+  body();
   open("if (" + next + " < " + last + ")");
   for (size_t i = 0; i < fillings.size(); ++i)
     put_tile(fillings[i], "(1 - " + half + ")", fetched[i]);
   close();
   line("barrier();");
   line(half + " = 1 - " + half + ";");
-  close_loop();
 }
 
 // Variables for what is fetched, with these values.
@@ -239,7 +259,7 @@ void Lowering::multiply_tiles(const std::vector<Filling>& fillings, const std::s
   }
   body();
   packs_ = packs_before;
-  reading_.clear();
+  for (const Filling& filling : fillings) reading_.erase(filling.stage->operand);
   close_loop();
 }
 

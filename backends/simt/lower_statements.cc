@@ -7,14 +7,28 @@
 
 namespace weft::simt {
 
-// Axes that nothing sums over: one step after the other is a program of its own.
+// Axes that nothing sums over, or whose sums are walked again: one step after the other is a
+// program of its own.
 void Lowering::with_axis_steps(const std::vector<AxisId>& axes, const std::function<void()>& body) {
   std::vector<AxisId> free;
   for (AxisId axis : axes) {
     const bool summed = facts_.reduced.contains(axis) || facts_.contracted.contains(axis);
-    if (layout_.axes[axis].stepped && !summed) free.push_back(axis);
+    const AxisLayout& layout = layout_.axes[axis];
+    if (layout.stepped && (!summed || layout.walked_again)) free.push_back(axis);
   }
-  in_steps(free, {}, body);
+  in_steps(free, known_before_steps(), body);
+}
+
+// What a program stores, if it does nothing but to compute it, and reads nothing that it writes:
+// then what does not vary can be computed before all steps.
+std::vector<ValueId> Lowering::known_before_steps() const {
+  std::vector<ValueId> roots;
+  for (const Stmt& stmt : p_.body) {
+    if (stmt.kind == Stmt::let) continue;
+    if (stmt.kind != Stmt::store || stmt.where != kNone || reads(stmt.ref.buffer)) return {};
+    roots.push_back(stmt.value);
+  }
+  return roots;
 }
 
 void Lowering::serial_axes(size_t next, const std::function<void()>& body) {
@@ -56,25 +70,32 @@ void Lowering::block(const tile::Block& block, size_t first) {
 // what the ones before it overwrite. Values that have a line of their own are as they were there.
 size_t Lowering::last_together(const tile::Block& block, size_t first) {
   if (block[first].kind != Stmt::store) return first;
-  std::set<BufferId> overwritten = {block[first].ref.buffer};
-  std::function<bool(ValueId, bool)> needs = [&](ValueId id, bool before) {
+  std::map<BufferId, size_t> overwritten = {{block[first].ref.buffer, first}};  // and where
+  std::map<ValueId, size_t> lines;  // of values, from here on
+  // `line`: the first one that has the value, or what is computed from it.
+  std::function<bool(ValueId, size_t)> needs = [&](ValueId id, size_t line) {
     const Value& value = p_.values[id];
-    before = before || defined_.contains(id);
+    if (auto own = lines.find(id); own != lines.end()) line = std::min(line, own->second);
+    if (defined_.contains(id)) line = first;
     const bool sums = value.kind == Value::reduce || value.kind == Value::dot;
     if (sums && !varies(id, {})) return false;  // is summed up before
-    bool result = value.kind == Value::load && before && varies(id, {}) &&
-                  overwritten.contains(value.ref.buffer);
-    tile::for_each_use(value, [&](ValueId use) { result = result || needs(use, before); });
+    bool result = false;
+    if (value.kind == Value::load && varies(id, {})) {
+      const auto store = overwritten.find(value.ref.buffer);
+      result = store != overwritten.end() && line <= store->second;
+    }
+    tile::for_each_use(value, [&](ValueId use) { result = result || needs(use, line); });
     return result;
   };
   size_t last = first;
   for (size_t i = first + 1; i < block.size(); ++i) {
+    if (block[i].kind == Stmt::let) lines.emplace(block[i].value, i);
     if (block[i].kind == Stmt::let) continue;
     if (block[i].kind != Stmt::store) break;
     tile::for_each_use(block[i], [&](ValueId id) {
-      if (needs(id, false)) last = i;
+      if (needs(id, block.size())) last = i;
     });
-    overwritten.insert(block[i].ref.buffer);
+    overwritten.emplace(block[i].ref.buffer, i);
   }
   return last;
 }
@@ -234,7 +255,8 @@ void Lowering::store(const std::vector<const Stmt*>& stmts) {
 
 void Lowering::write_element(const Stmt& stmt, const Point& at, const std::string& value,
                              bool four) {
-  const std::string place = address(stmt.ref, at, false);
+  const std::string place =
+      four ? address_of_four(stmt.ref, at, false) : address(stmt.ref, at, false);
   if (stmt.kind != Stmt::update) return put(stmt.ref.buffer, place, value, four);
   const std::string known = integer(place);
   put(stmt.ref.buffer, known, fetch(stmt.ref.buffer, known, false) + " + " + value, false);

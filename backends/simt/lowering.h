@@ -52,6 +52,7 @@ class Lowering {
   std::string declare(const std::string& type, const std::string& hint, const std::string& key,
                       const std::string& expression);
   const std::string* known(const std::string& key) const;
+  bool is_hidden(const std::string& key) const;
   void know(const std::string& key, const std::string& text) { memo_.back()[key] = text; }
   std::string fresh(const std::string& hint);
   void fail(const std::string& what);
@@ -68,6 +69,7 @@ class Lowering {
   std::string tile_end(AxisId axis);
   // The element of a buffer, in elements; checks numbers that come from data.
   std::string address(const Ref& ref, const Point& at, bool clamped);
+  std::string address_of_four(const Ref& ref, const Point& at, bool clamped);
   std::string invariant_address(const Ref& ref, const Point& at, bool clamped);
   bool comes_from_data(const Index& index) const;
   bool is_invariant(const Index& index) const;
@@ -105,6 +107,7 @@ class Lowering {
   void dot(ValueId id);
   void dot_step(const Value& value, const std::vector<std::string>& sums, AxisId packed,
                 const std::vector<Point>& at);
+  bool reads_tiles(const Value& dot) const;  // both of its sides
   bool sums_one_by_one(const Value& value, const std::vector<Point>& at, AxisId packed);
   std::vector<size_t> one_side_after_the_other(const Value& value, const std::vector<Point>& at);
   void in_whole_steps(const Value& dot, const std::function<void()>& body);
@@ -114,6 +117,7 @@ class Lowering {
   void across(const std::vector<AxisId>& axes, const std::vector<std::string>& variables,
               const std::vector<std::string>& types,
               const std::function<void(const std::vector<std::string>&)>& take);
+  void walking_again(const std::vector<AxisId>& axes, const std::function<void()>& body);
   void in_steps(const std::vector<AxisId>& axes, const std::vector<ValueId>& roots,
                 const std::function<void()>& body);
 
@@ -140,19 +144,35 @@ class Lowering {
   std::vector<std::string> fetch_tile(Filling& filling, const std::string& step);
   void put_tile(const Filling& filling, const std::string& half,
                 const std::vector<std::string>& fetched);
-  void staged_steps(const Value& dot, const std::function<void()>& body);
+  // What is done with both tiles at a step; `half`: which of their halves it is in.
+  using Multiply =
+      std::function<void(const std::vector<Filling>& fillings, const std::string& half)>;
+  void staged_steps(const Value& dot, const Multiply& multiply);
+  std::string fill_first(std::vector<Filling>& fillings, const std::string& step,
+                         const std::string& last);
+  void while_fetching(std::vector<Filling>& fillings, const std::string& half,
+                      const std::string& next, const std::string& last,
+                      const std::function<void()>& body);
   std::vector<std::string> named(const Filling& filling, const std::vector<std::string>& texts,
                                  bool given);
   void multiply_tiles(const std::vector<Filling>& fillings, const std::string& half,
                       const std::function<void()>& body);
   std::string read_tile(const Reading& reading, ValueId id, const Point& at, AxisId axis);
 
+  // ---- products in fragments of matrix units (lower_fragments.cc)
+  void dot_in_fragments(ValueId id);
+  void multiply_fragments(const std::vector<Filling>& fillings, const std::string& half,
+                          const std::vector<std::string>& sums);
+  void take_apart(ValueId id, const std::vector<std::string>& sums);
+
   // ---- loads and stores (lower_access.cc)
   std::string load(const Value& value, const Point& at, AxisId axis);
-  std::string fetch(BufferId buffer, const std::string& address, bool four);
-  void put(BufferId buffer, const std::string& address, const std::string& value, bool four);
+  // `place`: the element, or the four elements counted in fours.
+  std::string fetch(BufferId buffer, const std::string& place, bool four);
+  void put(BufferId buffer, const std::string& place, const std::string& value, bool four);
   const Binding& binding(BufferId buffer, bool four, bool writes);
   bool written(BufferId buffer) const { return facts_.written.contains(buffer); }
+  bool reads(BufferId buffer) const;
   bool packs_whole(BufferId buffer);  // every access of a buffer is in fours
 
   // ---- statements (lower_statements.cc)
@@ -173,10 +193,19 @@ class Lowering {
     std::vector<std::string> names;  // one per point
   };
   std::vector<Carried> begin_carried(const Stmt& stmt);
-  void open_tiles(const Stmt& stmt);
+  // Where the tiles of a loop begin, from what on there are none, and their size.
+  struct LoopTiles {
+    std::string from, last;
+    int64_t size = 1;
+  };
+  LoopTiles loop_tiles(const Stmt& stmt);
+  void open_tiles(const Stmt& stmt, const LoopTiles& tiles);
+  void sharing_tiles(std::vector<Filling>& fillings, const std::string& half, const Stmt& stmt,
+                     const LoopTiles& tiles, const std::function<void()>& body);
   void pass_on(const Stmt& stmt, const std::vector<Carried>& carried);
   void know_carried(const std::vector<ValueId>& ids, const std::vector<Carried>& carried);
   void with_axis_steps(const std::vector<AxisId>& axes, const std::function<void()>& body);
+  std::vector<ValueId> known_before_steps() const;
   std::string owner_condition(const std::vector<AxisId>& axes);
   std::string write_condition(const Stmt& stmt, const std::vector<AxisId>& axes, const Point& at);
   bool others_read(const Stmt& stmt, const std::vector<AxisId>& axes) const;
@@ -207,11 +236,17 @@ class Lowering {
   std::map<ValueId, AxisId> packs_;
   std::map<BufferId, bool> whole_;
   std::map<ValueId, Reading> reading_;  // sides of the product at work that lie in tiles
-  AxisId innermost_ = kNone;            // the axis of the loop around
-  AxisId whole_axis_ = kNone;           // one of which all coordinates exist here
-  std::vector<ValueId> later_;          // what the loops around yield
-  std::set<ValueId> defined_;           // have had lines of their own
-  std::set<AxisId> open_;               // stepped axes that a loop walks here
+  struct Hidden {
+    std::set<AxisId> axes;
+    size_t below = 0;  // scopes that were there before
+  };
+  Hidden hidden_;               // what walking_again does not want to know
+  AxisId innermost_ = kNone;    // the axis of the loop around
+  AxisId whole_axis_ = kNone;   // one of which all coordinates exist here
+  std::vector<ValueId> later_;  // what the loops around yield
+  std::set<ValueId> defined_;   // have had lines of their own
+  std::set<AxisId> open_;       // stepped axes that a loop walks here
+  std::set<AxisId> exact_;      // of those, the ones whose loop ends with the axis
   std::string problem_;
 };
 

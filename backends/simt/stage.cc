@@ -5,6 +5,7 @@
 
 #include "backends/simt/analysis.h"
 #include "backends/simt/layout.h"
+#include "ir/types/dtype.h"
 
 namespace weft::simt {
 namespace {
@@ -72,47 +73,124 @@ bool can_stage(const Program& program) {
   });
 }
 
+namespace {
+
+// Whether every number of a value is one of f16: others are computed in f32 and not rounded.
+bool is_rounded(const Program& program, ValueId id) {
+  const Value& value = program.values[id];
+  if (value.dtype != DType::f16) return false;
+  switch (value.kind) {
+    case Value::load: return true;
+    case Value::constant: return round_to(DType::f16, value.number) == value.number;
+    case Value::map: break;
+    default: return false;
+  }
+  switch (value.op) {
+    case Op::cast: return true;
+    case Op::select:
+      return is_rounded(program, value.operands[1]) && is_rounded(program, value.operands[2]);
+    case Op::abs:
+    case Op::neg:
+    case Op::minimum:
+    case Op::maximum:
+      return std::ranges::all_of(value.operands,
+                                 [&](ValueId operand) { return is_rounded(program, operand); });
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool can_use_matrices(const Program& program) {
+  const Facts facts = analyse(program);
+  if (facts.produced.size() != 2 || !can_stage(program)) return false;
+  return std::ranges::all_of(facts.dots, [&](ValueId dot) {
+    const Value& value = program.values[dot];
+    auto fits = [&](ValueId side) {
+      return program.values[side].axes.size() == 2 && is_rounded(program, side);
+    };
+    return value.axes.size() == 2 && fits(value.operands[0]) && fits(value.operands[1]);
+  });
+}
+
+namespace {
+
+Stage stage_for(const Program& program, const Layout& layout, const std::vector<bool>& aligned,
+                ValueId operand, AxisId along, int64_t depth) {
+  Stage stage;
+  stage.operand = operand;
+  stage.along = along;
+  stage.rows = program.values[operand].axes;
+  std::erase(stage.rows, along);
+  auto fours = [&](AxisId axis) {
+    const AxisLayout& own = layout.axes[axis];
+    return own.pack == 4 || own.registers % 4 == 0;
+  };
+  std::ranges::stable_partition(stage.rows, fours);
+  stage.half = static_cast<bool>(layout.fragments);
+  stage.fours = !stage.half && fours(stage.rows[0]);
+  int64_t width = 1;
+  for (AxisId axis : stage.rows) width *= layout.axes[axis].span();
+  // A few more, so that columns of a tile do not all lie in one bank. Fragments begin at
+  // multiples of 16 bytes.
+  const int64_t some = stage.half ? 8 : 4;
+  stage.stride = (width + some - 1) / some * some + some;
+  stage.elements = stage.stride * depth;
+  stage.filling = layout.axes;
+  std::vector<AxisId> order = program.values[operand].axes;
+  bool four = false;
+  const AxisId first = neighbours_of(program, aligned, operand, order, four);
+  if (first != kNone) std::swap(*std::ranges::find(order, first), order.front());
+  for (AxisId axis : order) {
+    const int64_t extent = axis == along ? depth : layout.axes[axis].span();
+    AxisLayout& filling = stage.filling[axis];
+    filling = {.lane_stride = stage.fillers, .stepped = layout.axes[axis].stepped};
+    if (axis == first && four && extent % 4 == 0) filling.pack = 4;
+    const int64_t left = extent / filling.pack;
+    filling.lanes = std::min(power_in(left), power_in(layout.invocations()) / stage.fillers);
+    filling.registers = left / filling.lanes;
+    stage.fillers *= filling.lanes;
+  }
+  return stage;
+}
+
+}  // namespace
+
 std::vector<Stage> lay_out_stages(const Program& program, const Layout& layout,
                                   const std::vector<bool>& aligned, int64_t depth) {
   std::vector<Stage> stages;
-  auto add = [&](ValueId operand, AxisId along) {
-    if (std::ranges::count(stages, operand, &Stage::operand) > 0) return;
-    Stage stage;
-    stage.operand = operand;
-    stage.along = along;
-    stage.rows = program.values[operand].axes;
-    std::erase(stage.rows, along);
-    auto fours = [&](AxisId axis) {
-      const AxisLayout& own = layout.axes[axis];
-      return own.pack == 4 || own.registers % 4 == 0;
-    };
-    std::ranges::stable_partition(stage.rows, fours);
-    stage.fours = fours(stage.rows[0]);
-    int64_t width = 1;
-    for (AxisId axis : stage.rows) width *= layout.axes[axis].span();
-    // A few more, so that columns of a tile do not all lie in one bank.
-    stage.stride = (width + 3) / 4 * 4 + 4;
-    stage.elements = stage.stride * depth;
-    stage.filling = layout.axes;
-    std::vector<AxisId> order = program.values[operand].axes;
-    bool four = false;
-    const AxisId first = neighbours_of(program, aligned, operand, order, four);
-    if (first != kNone) std::swap(*std::ranges::find(order, first), order.front());
-    for (AxisId axis : order) {
-      const int64_t extent = axis == along ? depth : layout.axes[axis].span();
-      AxisLayout& filling = stage.filling[axis];
-      filling = {.lane_stride = stage.fillers, .stepped = layout.axes[axis].stepped};
-      if (axis == first && four && extent % 4 == 0) filling.pack = 4;
-      const int64_t left = extent / filling.pack;
-      filling.lanes = std::min(power_in(left), power_in(layout.invocations()) / stage.fillers);
-      filling.registers = left / filling.lanes;
-      stage.fillers *= filling.lanes;
-    }
-    stages.push_back(std::move(stage));
-  };
   for (ValueId dot : analyse(program).dots) {
     const Value& value = program.values[dot];
-    for (ValueId side : {value.operands[0], value.operands[1]}) add(side, value.axes_reduced[0]);
+    for (ValueId side : {value.operands[0], value.operands[1]}) {
+      if (std::ranges::count(stages, side, &Stage::operand) > 0) continue;
+      stages.push_back(stage_for(program, layout, aligned, side, value.axes_reduced[0], depth));
+    }
+  }
+  return stages;
+}
+
+std::vector<Stage> lay_out_loop_stages(const Program& program, const Layout& layout,
+                                       const std::vector<bool>& aligned) {
+  std::vector<Stage> stages;
+  const Facts facts = analyse(program);
+  std::vector<AxisId> looped;
+  for_each_statement(program.body, [&](const tile::Stmt& stmt) {
+    if (stmt.kind == tile::Stmt::loop && !program.is_scalar(stmt.axis)) looped.push_back(stmt.axis);
+  });
+  auto alike = [&](AxisId axis) {  // in all invocations
+    const AxisLayout& own = layout.axes[axis];
+    return own.lanes * own.waves == 1 && !own.stepped;
+  };
+  for (ValueId dot : facts.dots) {
+    for (int side = 0; side < 2; ++side) {
+      const ValueId id = program.values[dot].operands[static_cast<size_t>(side)];
+      const std::vector<AxisId>& axes = program.values[id].axes;
+      const auto along = std::ranges::find_first_of(axes, looped);
+      if (along == axes.end() || axes.size() < 2 || !std::ranges::all_of(axes, alike)) continue;
+      if (!is_float(program.values[id].dtype) || !is_local(program, facts, id)) continue;
+      if (std::ranges::count(stages, id, &Stage::operand) > 0) continue;
+      stages.push_back(stage_for(program, layout, aligned, id, *along, layout.axes[*along].span()));
+    }
   }
   return stages;
 }

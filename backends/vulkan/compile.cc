@@ -12,6 +12,7 @@
 #include "backends/vulkan/glsl.h"
 #include "backends/vulkan/spirv.h"
 #include "ir/tile/text.h"
+#include "runtime/vulkan/khr_matrices.h"
 
 namespace weft::vulkan {
 namespace {
@@ -28,6 +29,12 @@ struct Made {
 std::vector<std::string> needs_of(const simt::Lowered& lowered, const GlslForm& form) {
   std::vector<std::string> needs;
   if (lowered.uses_shuffle) needs.push_back("subgroup_shuffle");
+  if (lowered.layout.fragments) needs.push_back("float16");
+  if (lowered.uses_matrices()) {
+    const simt::MatrixShape& shape = lowered.layout.fragments.shape;
+    needs.push_back("cooperative_matrix");
+    needs.push_back(matrix_feature({shape.m, shape.n, shape.k}));
+  }
   if (lowered.uses_int64) needs.push_back("int64");
   bool bytes = false;
   bool halves = false;
@@ -85,7 +92,7 @@ Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
   kernel.buffers = static_cast<uint32_t>(program.buffers.size());
   kernel.checks = lowered.checks;
   kernel.workgroup = static_cast<uint32_t>(layout.invocations());
-  if (lowered.uses_shuffle) kernel.subgroup = static_cast<uint32_t>(layout.lanes);
+  if (lowered.relies_on_subgroups()) kernel.subgroup = static_cast<uint32_t>(layout.lanes);
   const size_t numbers = 1 + program.buffers.size() + lowered.args.size();
   GlslForm form;
   form.numbers_in_buffer = static_cast<int64_t>(numbers) > profile.most_numbers;
@@ -97,18 +104,45 @@ Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
   made.text.name = program.name;
   made.text.tile = tile::print(program);
   made.text.glsl = print_glsl(program, lowered, form);
-  if (made.text.glsl.find("double ") != std::string::npos) kernel.needs.push_back("float64");
   WEFT_TRY(made.text.spirv, compile_glsl(program.name, made.text.glsl));
+  if (lowered.uses_matrices()) made.text.spirv = khr_matrices(made.text.spirv);
   return made;
 }
 
 }  // namespace
 
-simt::Profile profile_of(const VulkanFacts& device, Mapping mapping) {
+namespace {
+
+// The largest that subgroups of the device hold as our layouts have it, if there is one.
+simt::MatrixShape matrix_of(const VulkanFacts& device) {
+  simt::MatrixShape best;
+  if (!device.has("cooperative_matrix") || !device.has("float16")) return best;
+  for (const VulkanMatrix& matrix : device.matrices) {
+    const int64_t lanes = matrix.m == 0 ? 0 : device.subgroup / matrix.m;
+    const bool fits = lanes > 0 && device.has(matrix_feature(matrix)) &&
+                      device.subgroup % matrix.m == 0 && matrix.n % lanes == 0;
+    const bool larger = matrix.m * matrix.n * matrix.k > best.m * best.n * best.k;
+    if (fits && larger) best = {matrix.m, matrix.n, matrix.k};
+  }
+  return best;
+}
+
+// The same kernels on a device without matrix units: nothing follows from its subgroups then.
+void use_matrices_as_loops(const VulkanFacts& device, simt::Profile& profile) {
+  if (!device.has("float16") || device.max_workgroup < 128) return;
+  profile.matrix = {16, 16, 16};
+  profile.matrices_as_loops = true;
+  profile.subgroup = 32;
+  profile.shuffles = false;
+}
+
+}  // namespace
+
+simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form) {
   simt::Profile profile;
   profile.subgroup = device.subgroup;
   profile.most_waves = std::clamp<int64_t>(device.max_workgroup / device.subgroup, 1, 16);
-  profile.waves = std::min(profile.waves, profile.most_waves);
+  profile.waves = profile.map_waves = std::min(profile.waves, profile.most_waves);
   profile.shuffles = device.has("subgroup_shuffle");
   profile.int64 = device.has("int64");
   // Elements of a byte or two are read from memory and written to it as numbers of their type.
@@ -119,22 +153,33 @@ simt::Profile profile_of(const VulkanFacts& device, Mapping mapping) {
   const bool texels = device.kind == "cpu" && device.has_many_texels() &&
                       device.has("texel_buffer") && device.has("image_buffer");
   profile.texel_loads = texels;
-  profile.image_stores = texels;
-  profile.workgroup =
-      mapping == Mapping::workgroup || (mapping == Mapping::by_device && device.kind != "cpu");
-  if (!profile.workgroup) return profile;
+  profile.image_updates = texels;
+  // Of what is only written a storage buffer takes a quarter to all of an image's time, by host.
+  profile.image_stores = 0;
+  profile.workgroup = form.mapping == simt::Mapping::workgroup ||
+                      (form.mapping == simt::Mapping::by_device && device.kind != "cpu");
+  if (!profile.workgroup) {
+    // A core walks its part of a tensor in order; each workgroup costs it something.
+    if (device.kind == "cpu") profile.map_packs = profile.map_waves = 1, profile.map_steps = 64;
+    // Fetching a texel costs Mesa's CPU driver as much as a dozen products: 1.24 times the speed of
+    // two fours of columns on a processor with AVX-512.
+    if (device.driver == "llvmpipe") profile.product_packs = 4;
+    return profile;
+  }
+  if (form.matrices == simt::Matrices::by_device) profile.matrix = matrix_of(device);
+  if (form.matrices == simt::Matrices::as_loops) use_matrices_as_loops(device, profile);
   profile.workgroup_bytes = device.shared_bytes;
   profile.workgroup_invocations =
-      std::max<int64_t>(device.subgroup, std::min<int64_t>(128, device.max_workgroup));
-  profile.most_waves = std::max<int64_t>(1, profile.workgroup_invocations / device.subgroup);
-  profile.waves = profile.most_waves;
+      std::max<int64_t>(profile.subgroup, std::min<int64_t>(128, device.max_workgroup));
+  profile.most_waves = std::max<int64_t>(1, profile.workgroup_invocations / profile.subgroup);
+  profile.waves = profile.map_waves = profile.most_waves;
   profile.flash_rows = 1;  // its queries and sums are many registers
   profile.flash_rows_backward = 1;
   return profile;
 }
 
-Target target_of(const VulkanFacts& device, Mapping mapping) {
-  return {profile_of(device, mapping), device.storage_range, device.texel_elements};
+Target target_of(const VulkanFacts& device, const simt::KernelForm& form) {
+  return {profile_of(device, form), device.storage_range, device.texel_elements};
 }
 
 Target portable_target() {
@@ -142,9 +187,11 @@ Target portable_target() {
   simt::Profile& profile = target.profile;
   profile.shuffles = false;  // so that nothing follows from the size of a subgroup
   profile.texel_loads = false;
-  profile.image_stores = false;
+  profile.image_updates = false;
+  profile.image_stores = 0;
   profile.storage8 = false;
   profile.storage16 = false;
+  profile.flash_rows = profile.flash_rows_backward = 1;  // drivers may choke on longer code
   return target;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/simt/form.h"
 #include "backends/simt/layout.h"
 #include "ir/plan/plan.h"
 #include "ir/support/result.h"
@@ -29,9 +30,6 @@ struct CompiledPrograms {
   std::vector<KernelText> texts;
 };
 
-// Which form kernels take: drivers that run on a CPU want registers, GPUs workgroup memory.
-enum class Mapping : uint8_t { by_device, registers, workgroup };
-
 // What kernels are made for.
 struct Target {
   simt::Profile profile;
@@ -40,8 +38,8 @@ struct Target {
   int64_t texel_elements = 65536;
 };
 // Knobs by vendor and driver.
-simt::Profile profile_of(const VulkanFacts& device, Mapping mapping);
-Target target_of(const VulkanFacts& device, Mapping mapping);
+simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form);
+Target target_of(const VulkanFacts& device, const simt::KernelForm& form);
 // Every device, as far as the programs let it: those that compute in i64 need a device that does.
 Target portable_target();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/vulkan/glsl_functions.h"
+#include "backends/vulkan/glsl_matrices.h"
 #include "ir/tile/text.h"
 
 namespace weft::vulkan {
@@ -27,6 +28,7 @@ class Printer {
     for (const auto& [name, array] : l_.shared) {
       add("shared " + array.type + " " + name + "[" + std::to_string(array.size) + "];");
     }
+    if (l_.layout.fragments) text_ += matrix_words(l_.layout.fragments, l_.layout.lanes);
     std::string functions = accesses_;
     const std::string math = math_functions(l_.body + accesses_);
     text_ += math + functions;
@@ -54,6 +56,7 @@ class Printer {
       add("//   " + tile.substr(at, end - at));
       at = end + 1;
     }
+    if (l_.layout.fragments) text_ += matrix_extensions(l_.layout.fragments);
     if (l_.uses_shuffle) {
       add("#extension GL_KHR_shader_subgroup_basic : require");
       add("#extension GL_KHR_shader_subgroup_shuffle : require");
@@ -104,7 +107,7 @@ class Printer {
     add("  int program = int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);");
     add("  if (program >= int(num.programs)) return;");
     const std::string lanes = std::to_string(l_.layout.lanes);
-    if (l_.uses_shuffle) {
+    if (l_.relies_on_subgroups()) {
       add("  int lane = int(gl_SubgroupInvocationID);");
       add("  int wave = int(gl_SubgroupID);");
       add("  int place = wave * " + lanes + " + lane;");

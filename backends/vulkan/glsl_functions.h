@@ -19,4 +19,8 @@ std::vector<Function> elementary_functions();
 // Of element types: conversions, whole numbers, comparisons, random bits.
 std::vector<Function> number_functions();
 
+// A number of f32, to the last bit.
+std::string real(double value);
+std::string pow_text();  // in glsl_pow.cc
+
 }  // namespace weft::vulkan

@@ -9,7 +9,6 @@
 #include "backends/vulkan/glsl_functions.h"
 
 namespace weft::vulkan {
-namespace {
 
 std::string real(double value) {
   char text[40];
@@ -19,6 +18,8 @@ std::string real(double value) {
   return result;
 }
 
+namespace {
+
 // Horner's scheme.
 template <size_t N>
 std::string poly(const std::string& x, const float (&terms)[N]) {
@@ -27,10 +28,12 @@ std::string poly(const std::string& x, const float (&terms)[N]) {
   return text;
 }
 
+// Choices are mix(): a branch for each cuts a kernel into hundreds of blocks, on which drivers
+// choke.
 std::string exp_text() {
   const double inverse = 1 / (static_cast<double>(kTwoLn2[0]) + static_cast<double>(kTwoLn2[1]));
   return "float weft_exp(float x) {\n"
-         "  float y = x < -104.0 ? 0.0 : min(x, 89.0);\n"
+         "  float y = mix(min(x, 89.0), 0.0, x < -104.0);\n"
          "  float n = roundEven(y * " +
          real(inverse) +
          ");\n"
@@ -41,17 +44,17 @@ std::string exp_text() {
          "  float result = ((r * r * " +
          poly("r", kExpTail) +
          " + r) * power + power) * power;\n"
-         "  return isnan(x) ? x : x < -104.0 ? 0.0 : result;\n"
+         "  return mix(mix(result, 0.0, x < -104.0), x, isnan(x));\n"
          "}\n";
 }
 
 std::string log_text() {
   return "float weft_log(float x) {\n"
          "  bool small = x < 1.17549435e-38;\n"
-         "  uint bits = floatBitsToUint(small ? x * 33554432.0 : x);\n"
+         "  uint bits = floatBitsToUint(mix(x, x * 33554432.0, small));\n"
          "  int above = int(bits - 0x3f2aaaabu);\n"
          "  float r = uintBitsToFloat(bits - (uint(above) & 0xff800000u)) - 1.0;\n"
-         "  float e = float(above >> 23) - (small ? 25.0 : 0.0);\n"
+         "  float e = float(above >> 23) - mix(0.0, 25.0, small);\n"
          "  float tail = r * " +
          poly("r", kLog1pTail) +
          " - 0.5;\n"
@@ -63,7 +66,7 @@ std::string log_text() {
          " + (r + low);\n"
          "  if (isnan(x) || x < 0.0) return uintBitsToFloat(0x7fc00000u);\n"
          "  if (x == 0.0) return uintBitsToFloat(0xff800000u);\n"
-         "  return isinf(x) ? x : result;\n"
+         "  return mix(result, x, isinf(x));\n"
          "}\n";
 }
 
@@ -75,8 +78,8 @@ std::string tanh_text() {
          poly("square", kTanhSmall) +
          " + size;\n"
          "  float far = 1.0 - 2.0 / (weft_exp(2.0 * min(size, 9.1)) + 1.0);\n"
-         "  float result = size < 0.625 ? near : far;\n"
-         "  return isnan(x) ? x : x < 0.0 ? -result : result;\n"
+         "  float result = mix(far, near, size < 0.625);\n"
+         "  return mix(mix(result, -result, x < 0.0), x, isnan(x));\n"
          "}\n";
 }
 
@@ -91,8 +94,8 @@ std::string erf_text() {
          "  float far = 1.0 - " +
          poly("at", kErfcLarge) +
          ";\n"
-         "  float result = size < 1.0 ? near : x < 0.0 ? -far : far;\n"
-         "  return isnan(x) ? x : result;\n"
+         "  float result = mix(mix(far, -far, x < 0.0), near, size < 1.0);\n"
+         "  return mix(result, x, isnan(x));\n"
          "}\n";
 }
 
@@ -174,65 +177,13 @@ std::string cos_text() {
          "}\n";
 }
 
-// 2^(y log2 x) with the logarithm in two parts, so that a large y does not magnify its error.
-std::string pow_text() {
-  return "float weft_pow(float x, float y) {\n"
-         "  float size = abs(x);\n"
-         "  bool whole = floor(y) == y;\n"
-         "  bool odd = whole && abs(y) < 16777216.0 && (int(y) & 1) != 0;\n"
-         "  if (x == 1.0 || y == 0.0) return 1.0;\n"
-         "  if (isnan(x) || isnan(y)) return uintBitsToFloat(0x7fc00000u);\n"
-         "  if (x < 0.0 && !whole && !isinf(x)) return uintBitsToFloat(0x7fc00000u);\n"
-         "  if (x == -1.0 && whole) return odd ? -1.0 : 1.0;\n"
-         "  float result;\n"
-         "  float infinity = uintBitsToFloat(0x7f800000u);\n"
-         "  if (size == 0.0 || isinf(size) || isinf(y)) {\n"
-         "    bool grows = (size > 1.0) == (y > 0.0);\n"
-         "    result = grows ? infinity : 0.0;\n"
-         "  } else {\n"
-         "    double wide = double(size);\n"
-         "    uvec2 bits = unpackDouble2x32(wide);\n"
-         "    int e = int((bits.y - 0x3fe6a09eu) & 0xfff00000u) >> 20;\n"
-         "    double m = packDouble2x32(uvec2(bits.x, bits.y - (uint(e) << 20)));\n"
-         "    double s = (m - 1.0lf) / (m + 1.0lf);\n"
-         "    double q = s * s;\n"
-         "    double t = double(y) * (s * weft_log2_terms(q) + double(e));\n"
-         "    t = clamp(t, -200.0lf, 200.0lf);\n"
-         "    double n = roundEven(t);\n"
-         "    result = float(weft_exp2_terms(t - n) * packDouble2x32(uvec2(0u, uint(int(n) + 1023) "
-         "<< 20)));\n"
-         "  }\n"
-         "  return odd && x < 0.0 ? -result : result;\n"
-         "}\n";
-}
-
-template <size_t N>
-std::string wide_poly(const std::string& name, const double (&terms)[N]) {
-  auto number = [](double value) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.17g", value);
-    std::string result = text;
-    if (result.find_first_of(".e") == std::string::npos) result += ".0";
-    return result + "lf";
-  };
-  std::string text = number(terms[N - 1]);
-  for (size_t i = N - 1; i-- > 0;) text = "(" + text + " * x + " + number(terms[i]) + ")";
-  return "double " + name + "(double x) { return " + text + "; }\n";
-}
-
 }  // namespace
 
 std::vector<Function> elementary_functions() {
   return {
-      {"weft_pow(",
-       wide_poly("weft_log2_terms", kLog2) + wide_poly("weft_exp2_terms", kExp2) + pow_text(), 2},
-      {"weft_tanh(", tanh_text(), 1},
-      {"weft_exp(", exp_text(), 1},
-      {"weft_log(", log_text(), 1},
-      {"weft_erf(", erf_text(), 1},
-      {"weft_sin(", sin_text(), 1},
-      {"weft_cos(", cos_text(), 1},
-      {"weft_quarter(", quarter_text()},
+      {"weft_pow(", pow_text(), 2}, {"weft_tanh(", tanh_text(), 1},    {"weft_exp(", exp_text(), 1},
+      {"weft_log(", log_text(), 1}, {"weft_erf(", erf_text(), 1},      {"weft_sin(", sin_text(), 1},
+      {"weft_cos(", cos_text(), 1}, {"weft_quarter(", quarter_text()},
   };
 }
 

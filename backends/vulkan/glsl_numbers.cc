@@ -116,8 +116,8 @@ constexpr const char* kCasts =
     "uint weft_to_u8(float x) { return min(weft_to_u32(x), 255u); }\n";
 
 constexpr const char* kExtremes =
-    "float weft_max(float a, float b) { return a > b || isnan(a) ? a : b; }\n"
-    "float weft_min(float a, float b) { return a < b || isnan(a) ? a : b; }\n"
+    "float weft_max(float a, float b) { return mix(b, a, isnan(a) || a > b); }\n"
+    "float weft_min(float a, float b) { return mix(b, a, isnan(a) || a < b); }\n"
     "vec4 weft_max(vec4 a, vec4 b) {\n"
     "  return vec4(weft_max(a.x, b.x), weft_max(a.y, b.y), weft_max(a.z, b.z), weft_max(a.w, "
     "b.w));\n"

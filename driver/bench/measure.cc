@@ -38,6 +38,8 @@ void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 Status time_calls(Executor& executor, PreparedRun& prepared, const BenchRequest& request,
                   const std::shared_ptr<VulkanDevice>& device, BenchResult& result) {
   for (int i = 0; i < kWarmUp; ++i) WEFT_TRY_STATUS(executor.run(prepared));
+  // A device with memory of its own is measured with its tensors there, as the CPU is with its own.
+  prepared.kept = device != nullptr;
   double start = now();
   WEFT_TRY_STATUS(executor.run(prepared));
   double once = std::max(now() - start, 1e-7);
@@ -94,6 +96,7 @@ Result<BenchResult> measure(const BenchCase& entry, const BenchRequest& request)
   CompileRequest compile_request;
   compile_request.device = request.device;
   compile_request.target_cpu = request.target_cpu;
+  compile_request.form = request.form;
   compile_request.choose_knobs = request.choose_knobs;
   compile_request.sizes = dims;
   compile_request.pipeline.pass.fuse_attention = model.fuse_attention;

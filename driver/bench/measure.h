@@ -19,6 +19,7 @@ struct BenchRequest {
   KnobChooser choose_knobs = {};
   std::string device = "cpu";
   std::string cache_folder = {};  // for what a driver compiles
+  simt::KernelForm form = {};
 };
 
 struct BenchResult {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/simt/form.h"
 #include "driver/data/batches.h"
 #include "ir/graph/module.h"
 #include "passes/pass.h"
@@ -28,6 +29,7 @@ struct DeviceOptions {
   std::string target_cpu = "native";
   int threads = 0;    // 0 = all cores; the bits do not depend on it
   uint64_t seed = 1;  // of initial values
+  simt::KernelForm form = {};
 };
 
 struct DeviceMemory {

@@ -41,6 +41,7 @@ VulkanContext::VulkanContext(LoadedPtr loaded, StorageValues storage,
 Status VulkanContext::grow(Growing& memory, int64_t bytes, MemoryUse use, const char* what) {
   if (bytes <= memory.bytes && memory.buffer.bytes() > 0) return ok();
   ++generation_;
+  given_ = nullptr;
   for (auto& [bound, entry] : known_) entry.recording.reset();
   memory = Growing();
   WEFT_TRY(memory.buffer,
@@ -71,7 +72,11 @@ Status VulkanContext::prepare_constants(uint32_t graph) {
 Result<VulkanContext::Known*> VulkanContext::known(const BoundPtr& bound) {
   auto found = known_.find(bound.get());
   if (found != known_.end() && !found->second.bound.expired()) return &found->second;
-  std::erase_if(known_, [](const auto& entry) { return entry.second.bound.expired(); });
+  std::erase_if(known_, [&](const auto& entry) {
+    const bool expired = entry.second.bound.expired();
+    if (expired && given_ == &entry.second) given_ = nullptr;
+    return expired;
+  });
   Known made;
   made.bound = bound;
   int64_t end = 0;
@@ -157,13 +162,22 @@ Status VulkanContext::run(const BoundPtr& bound, std::span<const ConstBytes> inp
   const Known& entry = known_.at(bound.get());
   std::byte* const seen =
       tensors_.buffer.cached() ? tensors_.buffer.mapped() : staging_.buffer.mapped();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].bytes == 0) continue;
-    std::memcpy(seen + entry.tensors.inputs[i], inputs[i].data, inputs[i].bytes);
+  for (size_t i = 0; i < inputs.size() && given_ != &entry; ++i) {
+    if (inputs[i].bytes == 0 || inputs[i].data != nullptr) continue;
+    return error({}, "input ", bound->inputs[i].name,
+                 " has no data, and the last run was one of other sizes or another graph");
   }
-  WEFT_TRY_STATUS(entry.recording->run(nanoseconds));
+  MovedTensors moved = {false, false};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].bytes == 0 || inputs[i].data == nullptr) continue;
+    std::memcpy(seen + entry.tensors.inputs[i], inputs[i].data, inputs[i].bytes);
+    moved.inputs = true;
+  }
+  given_ = &entry;
+  for (const MutableBytes& output : outputs) moved.outputs |= output.data != nullptr;
+  WEFT_TRY_STATUS(entry.recording->run(moved, nanoseconds));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].bytes == 0) continue;
+    if (outputs[i].bytes == 0 || outputs[i].data == nullptr) continue;
     std::memcpy(outputs[i].data, seen + entry.tensors.outputs[i], outputs[i].bytes);
   }
   return ok();

@@ -22,6 +22,7 @@ class VulkanContext final : public ContextDevice {
   Status prepare(const BoundPtr& bound) override;
   Status run(const BoundPtr& bound, std::span<const ConstBytes> inputs,
              std::span<const MutableBytes> outputs, std::span<int64_t> nanoseconds) override;
+  bool keeps_tensors() const override { return true; }
   int64_t arena_bytes() const override { return arena_.bytes; }
 
  private:
@@ -67,6 +68,7 @@ class VulkanContext final : public ContextDevice {
   Growing tensors_;  // what kernels see
   Growing staging_;  // the same, for the host, where it does not see tensors_ or reads it slowly
   uint64_t generation_ = 0;
+  const Known* given_ = nullptr;             // whose inputs are in tensors_
   std::map<uint32_t, Constants> constants_;  // by graph
   std::map<const BoundGraph*, Known> known_;
 };

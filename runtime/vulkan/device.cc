@@ -28,10 +28,11 @@ std::string listed(const std::vector<VulkanFacts>& devices) {
   return text;
 }
 
-Result<std::vector<VulkanFacts>> facts_of_all(const std::vector<VkPhysicalDevice>& devices) {
+Result<std::vector<VulkanFacts>> facts_of_all(const VulkanInstance& instance,
+                                              const std::vector<VkPhysicalDevice>& devices) {
   std::vector<VulkanFacts> all;
   for (VkPhysicalDevice device : devices) {
-    all.push_back(read_facts(device, static_cast<uint32_t>(all.size())));
+    all.push_back(read_facts(instance.handle(), device, static_cast<uint32_t>(all.size())));
   }
   return all;
 }
@@ -66,7 +67,7 @@ Result<uint32_t> choose_vulkan(std::string_view name, const std::vector<VulkanFa
 Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options) {
   WEFT_TRY(std::unique_ptr<VulkanInstance> instance, VulkanInstance::open(options));
   WEFT_TRY(std::vector<VkPhysicalDevice> devices, instance->devices());
-  return facts_of_all(devices);
+  return facts_of_all(*instance, devices);
 }
 
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options) {
@@ -81,7 +82,7 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& op
   std::shared_ptr<VulkanDevice> made(new VulkanDevice());
   WEFT_TRY(made->instance_, VulkanInstance::open(options));
   WEFT_TRY(std::vector<VkPhysicalDevice> devices, made->instance_->devices());
-  WEFT_TRY(std::vector<VulkanFacts> facts, facts_of_all(devices));
+  WEFT_TRY(std::vector<VulkanFacts> facts, facts_of_all(*made->instance_, devices));
   WEFT_TRY(uint32_t number, choose_vulkan(options.device, facts));
   made->facts_ = facts[number];
   made->physical_ = devices[number];
@@ -123,6 +124,8 @@ Status VulkanDevice::create(const VulkanOptions& options) {
   info.pNext = &features.core;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = features.matrix.matrices == VK_TRUE ? 1 : 0;
+  info.ppEnabledExtensionNames = &kMatrixExtension;
   WEFT_TRY_STATUS(
       vk_status(vkCreateDevice(physical_, &info, nullptr, &device_), "opening " + facts_.name));
   volkLoadDeviceTable(&vk_, device_);
@@ -158,7 +161,7 @@ VulkanDevice::~VulkanDevice() {
 
 VulkanRuns runs_of(const VulkanDevice& device) { return device.runs(); }
 
-Status VulkanDevice::run(VkCommandBuffer commands) {
+Status VulkanDevice::run(std::span<const VkCommandBuffer> commands) {
   const auto start = std::chrono::steady_clock::now();
   WEFT_TRY_STATUS(submit_and_wait(commands));
   nanoseconds_ += (std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1);
@@ -166,7 +169,7 @@ Status VulkanDevice::run(VkCommandBuffer commands) {
   return complaints();
 }
 
-Status VulkanDevice::submit_and_wait(VkCommandBuffer commands) {
+Status VulkanDevice::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   uint64_t value = 0;
   {
     std::lock_guard lock(queue_mutex_);
@@ -178,8 +181,8 @@ Status VulkanDevice::submit_and_wait(VkCommandBuffer commands) {
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.pNext = &timeline;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
+    info.commandBufferCount = static_cast<uint32_t>(commands.size());
+    info.pCommandBuffers = commands.data();
     info.signalSemaphoreCount = 1;
     info.pSignalSemaphores = &timeline_;
     WEFT_TRY_STATUS(

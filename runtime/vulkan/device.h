@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,7 +39,8 @@ class VulkanDevice {
   int64_t drop_barrier() const { return drop_barrier_; }  // VulkanOptions::drop_barrier
 
   // Runs recorded commands to their end. What they wrote is seen by the host if a barrier says so.
-  Status run(VkCommandBuffer commands);
+  // In their order, as one submission.
+  Status run(std::span<const VkCommandBuffer> commands);
   // An error if a validation layer has said something.
   Status complaints() const { return instance_->complaints(); }
   // Keeps what the driver has compiled so far in the cache folder, if there is one.
@@ -50,7 +52,7 @@ class VulkanDevice {
   Status choose_queue();
   Status create_semaphore();
   Status load_pipelines();
-  Status submit_and_wait(VkCommandBuffer commands);
+  Status submit_and_wait(std::span<const VkCommandBuffer> commands);
 
   std::unique_ptr<VulkanInstance> instance_;
   VulkanFacts facts_;

@@ -23,6 +23,20 @@ struct VulkanFeature {
   std::string refused = {};  // why not, where the driver reports it and it is not used
 };
 
+// What the device's matrix units take at once: m x k elements of f16 times k x n, added to m x n of
+// f32, by a subgroup.
+struct VulkanMatrix {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+};
+
+// "cooperative_matrix_16x16x16": that it has this one.
+inline std::string matrix_feature(const VulkanMatrix& matrix) {
+  return "cooperative_matrix_" + std::to_string(matrix.m) + "x" + std::to_string(matrix.n) + "x" +
+         std::to_string(matrix.k);
+}
+
 struct VulkanFacts {
   uint32_t index = 0;       // in the loader's order: device "vulkan:INDEX"
   std::string name;         // "llvmpipe (LLVM 15.0.6, 256 bits)"
@@ -58,6 +72,7 @@ struct VulkanFacts {
   int64_t max_allocation = int64_t{1} << 30;
   double timestamp_period = 0;  // nanoseconds a tick; 0: no timestamps
   std::vector<VulkanHeap> heaps;
+  std::vector<VulkanMatrix> matrices;
 
   // Tensors are rarely larger: kernels may read and write them through texels.
   bool has_many_texels() const { return texel_elements >= 1 << 24; }
@@ -66,7 +81,7 @@ struct VulkanFacts {
   // "storage8": 16-bit and 8-bit elements in storage buffers; "subgroup_arithmetic",
   // "subgroup_shuffle", "subgroup_ballot", "subgroup_clustered", "subgroup_size_control";
   // "texel_buffer", "image_buffer": texels of one or four f32, read and for images written;
-  // "cooperative_matrix".
+  // "cooperative_matrix", and one more for each of `matrices`.
   std::vector<VulkanFeature> features;
 
   bool has(std::string_view feature) const {

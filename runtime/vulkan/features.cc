@@ -120,8 +120,16 @@ void read_features(VkPhysicalDevice device, const FeatureChain& chain,
            (properties.v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0},
       {"texel_buffer", has_texels(device, VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT)},
       {"image_buffer", has_texels(device, VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT)},
-      {"cooperative_matrix", false},  // KHR's is not in the headers of Vulkan 1.3.239
   };
+  // Matrices are in Vulkan's memory model, and their kernels have whole subgroups of a known size.
+  facts.features.push_back(
+      {"cooperative_matrix", !facts.matrices.empty() && chain.matrix.matrices == VK_TRUE &&
+                                 chain.v12.vulkanMemoryModel == VK_TRUE && in_compute &&
+                                 facts.has("subgroup_size_control") && facts.has("float16")});
+  const bool matrices = facts.has("cooperative_matrix");
+  for (const VulkanMatrix& matrix : facts.matrices) {
+    facts.features.push_back({matrix_feature(matrix), matrices});
+  }
 }
 
 std::string why_unusable(uint32_t api_version, const FeatureChain& chain,
@@ -177,6 +185,10 @@ void FeatureChain::query(VkPhysicalDevice device, uint32_t api_version) {
   core.pNext = &v11;
   v11.pNext = &v12;
   v12.pNext = api_version >= VK_API_VERSION_1_3 ? &v13 : nullptr;
+  if (has_matrix_extension(device)) {
+    matrix.next = v12.pNext;
+    v12.pNext = &matrix;
+  }
   vkGetPhysicalDeviceFeatures2(device, &core);
 }
 
@@ -204,6 +216,8 @@ void FeatureChain::keep_known() {
   v12.storageBuffer8BitAccess = v12_all.storageBuffer8BitAccess;
   v12.shaderSubgroupExtendedTypes = v12_all.shaderSubgroupExtendedTypes;
   v12.scalarBlockLayout = v12_all.scalarBlockLayout;
+  if (matrix.matrices == VK_TRUE) v12.vulkanMemoryModel = v12_all.vulkanMemoryModel;
+  matrix.robust_access = VK_FALSE;
   const auto v13_all = v13;
   v13 = {};
   v13.sType = v13_all.sType;
@@ -224,7 +238,7 @@ std::optional<ComputeQueue> compute_queue(VkPhysicalDevice device) {
                       found->timestampValidBits > 0};
 }
 
-VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index) {
+VulkanFacts read_facts(VkInstance instance, VkPhysicalDevice device, uint32_t index) {
   VkPhysicalDeviceProperties basic{};
   vkGetPhysicalDeviceProperties(device, &basic);
   VulkanFacts facts;
@@ -250,6 +264,9 @@ VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index) {
     facts.subgroup = properties.v11.subgroupSize;
     facts.min_subgroup = facts.max_subgroup = facts.subgroup;
     facts.max_allocation = static_cast<int64_t>(properties.v11.maxMemoryAllocationSize);
+    if (features.matrix.matrices == VK_TRUE) {
+      facts.matrices = usable_matrices(matrix_properties(instance, device));
+    }
     read_features(device, features, properties, facts);
     if (facts.has("subgroup_size_control")) {
       facts.min_subgroup = properties.v13.minSubgroupSize;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/vulkan/call.h"
+#include "runtime/vulkan/cooperative_matrix.h"
 #include "runtime/vulkan/device_facts.h"
 
 namespace weft {
@@ -23,6 +24,7 @@ struct FeatureChain {
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan13Features v13{};  // in the chain from 1.3 on
+  MatrixFeatures matrix{};                 // in the chain where the device has the extension
 };
 
 // The first family of queues with compute; those of graphics have it too, and are the ones all
@@ -34,6 +36,6 @@ struct ComputeQueue {
 std::optional<ComputeQueue> compute_queue(VkPhysicalDevice device);
 
 // `index` is the device's number in the loader's order.
-VulkanFacts read_facts(VkPhysicalDevice device, uint32_t index);
+VulkanFacts read_facts(VkInstance instance, VkPhysicalDevice device, uint32_t index);
 
 }  // namespace weft

@@ -188,6 +188,8 @@ Status VulkanKernels::make_pipeline(const Kernel& kernel, VulkanKernel& made) {
   info.stage.pName = "main";
   if (kernel.subgroup != 0 && device_->facts().has("subgroup_size_control")) {
     info.stage.pNext = &subgroup;
+    const bool matrices = std::ranges::count(kernel.needs, "cooperative_matrix") > 0;
+    if (matrices) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
   const VkResult result = vk.vkCreateComputePipelines(device_->handle(), device_->pipeline_cache(),
                                                       1, &info, nullptr, &made.pipeline);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/vulkan/probes.h"
 
+#include "spv/cooperative_matrix.h"
 #include "spv/float16.h"
 #include "spv/float64.h"
 #include "spv/image_buffer.h"
@@ -51,6 +52,20 @@ float count_even(int i, Who who) {
 float neighbour(int i, Who who) { return sum_around(i, who, 2, x) - x(i); }
 float itself(int i, Who) { return x(i); }
 
+// `who` tells the sizes: rows, columns, and how long the sums are.
+float sum_of_products(int i, Who who) {
+  const auto m = static_cast<int>(who[0]);
+  const auto n = static_cast<int>(who[1]);
+  const auto k = static_cast<int>(who[2]);
+  float sum = x(i);
+  for (int at = i; at < m * n; at += kProbeElements) {
+    for (int t = 0; t < k; ++t) {
+      sum += static_cast<float>((t * m + at / n) % 7 * ((t * n + at % n) % 5));
+    }
+  }
+  return sum;
+}
+
 const Probe kProbes[] = {
     {"float16", float16_spv, Binding::storage, DType::f32, 1,
      [](int i, Who) { return 3 * x(i) + 0.5f; }},
@@ -68,6 +83,8 @@ const Probe kProbes[] = {
     {"subgroup_clustered", subgroup_clustered_spv, Binding::storage, DType::f32, 1, sum_of_four},
     {"texel_buffer", texel_buffer_spv, Binding::texel, DType::f32, 4, itself},
     {"image_buffer", image_buffer_spv, Binding::image, DType::f32, 4, itself},
+    {"cooperative_matrix", cooperative_matrix_spv, Binding::storage, DType::f32, 1,
+     sum_of_products},
 };
 
 }  // namespace

@@ -17,13 +17,18 @@ VkDeviceSize unsigned_size(int64_t bytes) { return static_cast<VkDeviceSize>(byt
 
 }  // namespace
 
-Result<VkCommandBuffer> Recorder::record(VkQueryPool queries) {
-  WEFT_TRY(commands_, recording_.pool_->make());
-  const VkCommandBuffer made = commands_;
-  timed_ = queries != VK_NULL_HANDLE;
+Result<VkCommandBuffer> Recorder::begin_commands() {
+  WEFT_TRY(VkCommandBuffer made, recording_.pool_->make());
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   WEFT_TRY_STATUS(vk_status(vk().vkBeginCommandBuffer(made, &info), "recording a graph"));
+  return made;
+}
+
+Result<VkCommandBuffer> Recorder::record(VkQueryPool queries) {
+  WEFT_TRY(commands_, begin_commands());
+  const VkCommandBuffer made = commands_;
+  timed_ = queries != VK_NULL_HANDLE;
   const auto steps = static_cast<uint32_t>(bound_.steps.size());
   if (timed_) vk().vkCmdResetQueryPool(made, queries, 0, steps + 1);
   record_start();
@@ -39,7 +44,7 @@ Result<VkCommandBuffer> Recorder::record(VkQueryPool queries) {
     record_barrier(vk(), made);
     vk().vkCmdWriteTimestamp(made, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, steps);
   }
-  record_end();
+  record_barrier(vk(), made);
   WEFT_TRY_STATUS(vk_status(vk().vkEndCommandBuffer(made), "recording a graph"));
   return made;
 }
@@ -59,28 +64,18 @@ void Recorder::record_start() {
     record_fill({recording_.failures_.handle(), 0, recording_.failure_bytes_}, UINT32_MAX);
   }
   for (const DevicePlace& place : recording_.plan_.poison) record_fill(place, kPoison);
-  const StagedBytes& staged = recording_.plan_.staged;
-  if (staged.staging == VK_NULL_HANDLE || staged.inputs_end == 0) return;
-  const MemoryAccess moved[] = {{number_of(staged.staging), 0, staged.inputs_end, false},
-                                {number_of(staged.seen), 0, staged.inputs_end, true}};
-  before(moved);
-  const VkBufferCopy region{0, 0, unsigned_size(staged.inputs_end)};
-  vk().vkCmdCopyBuffer(commands_, staged.staging, staged.seen, 1, &region);
 }
 
-void Recorder::record_end() {
-  const StagedBytes& staged = recording_.plan_.staged;
-  const int64_t bytes = staged.outputs_end - staged.inputs_end;
-  if (staged.staging != VK_NULL_HANDLE && bytes > 0) {
-    const MemoryAccess moved[] = {
-        {number_of(staged.seen), staged.inputs_end, staged.outputs_end, false},
-        {number_of(staged.staging), staged.inputs_end, staged.outputs_end, true}};
-    before(moved);
-    const VkBufferCopy region{unsigned_size(staged.inputs_end), unsigned_size(staged.inputs_end),
-                              unsigned_size(bytes)};
-    vk().vkCmdCopyBuffer(commands_, staged.seen, staged.staging, 1, &region);
-  }
-  record_barrier(vk(), commands_);
+Result<VkCommandBuffer> Recorder::record_move(VkBuffer from, VkBuffer to, int64_t begin,
+                                              int64_t end) {
+  if (begin == end) return VkCommandBuffer{VK_NULL_HANDLE};
+  WEFT_TRY(VkCommandBuffer made, begin_commands());
+  record_barrier(vk(), made);
+  const VkBufferCopy region{unsigned_size(begin), unsigned_size(begin), unsigned_size(end - begin)};
+  vk().vkCmdCopyBuffer(made, from, to, 1, &region);
+  record_barrier(vk(), made);
+  WEFT_TRY_STATUS(vk_status(vk().vkEndCommandBuffer(made), "recording a copy"));
+  return made;
 }
 
 void Recorder::record_fill(const DevicePlace& place, uint32_t word) {

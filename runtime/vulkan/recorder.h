@@ -23,6 +23,8 @@ class Recorder {
   Status describe();
   // With `queries`, a timestamp stands before each step and after the last.
   Result<VkCommandBuffer> record(VkQueryPool queries);
+  // A copy at the same place of another buffer; nothing if there is nothing to copy.
+  Result<VkCommandBuffer> record_move(VkBuffer from, VkBuffer to, int64_t begin, int64_t end);
 
  private:
   // What a descriptor shows of a buffer.
@@ -58,6 +60,7 @@ class Recorder {
   Status check_range(const BoundStep& step, const Binding& binding, const Window& shown) const;
   Result<VkBufferView> view(const BoundStep& step, const Binding& binding, const Window& shown);
 
+  Result<VkCommandBuffer> begin_commands();
   void before(std::span<const MemoryAccess> accesses);
   void record_start();
   void record_step(size_t number);
@@ -65,7 +68,6 @@ class Recorder {
   void record_copy(const BoundStep& step);
   void record_fill(const DevicePlace& place, uint32_t word);
   void record_poison_dead(size_t number);
-  void record_end();
 
   Recording& recording_;
   VulkanKernels& kernels_;

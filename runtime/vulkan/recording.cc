@@ -15,6 +15,13 @@ Result<std::unique_ptr<Recording>> Recording::create(std::shared_ptr<CommandPool
   Recorder recorder(*made, kernels);
   WEFT_TRY_STATUS(recorder.describe());
   WEFT_TRY(made->commands_, recorder.record(VK_NULL_HANDLE));
+  const StagedBytes& staged = made->plan_.staged;
+  if (staged.staging != VK_NULL_HANDLE) {
+    WEFT_TRY(made->upload_,
+             recorder.record_move(staged.staging, staged.seen, 0, staged.inputs_end));
+    WEFT_TRY(made->download_, recorder.record_move(staged.seen, staged.staging, staged.inputs_end,
+                                                   staged.outputs_end));
+  }
   WEFT_TRY_STATUS(made->pool_->device().complaints());
   return made;
 }
@@ -22,8 +29,9 @@ Result<std::unique_ptr<Recording>> Recording::create(std::shared_ptr<CommandPool
 Recording::~Recording() {
   VulkanDevice& device = pool_->device();
   const VolkDeviceTable& vk = device.vk();
-  if (commands_ != VK_NULL_HANDLE) pool_->free(commands_);
-  if (timed_ != VK_NULL_HANDLE) pool_->free(timed_);
+  for (VkCommandBuffer commands : {commands_, timed_, upload_, download_}) {
+    if (commands != VK_NULL_HANDLE) pool_->free(commands);
+  }
   vk.vkDestroyQueryPool(device.handle(), queries_, nullptr);
   vk.vkDestroyDescriptorPool(device.handle(), descriptors_, nullptr);
   for (VkBufferView view : views_) vk.vkDestroyBufferView(device.handle(), view, nullptr);
@@ -45,15 +53,16 @@ Status Recording::make_timed() {
   return ok();
 }
 
-Status Recording::run(std::span<int64_t> nanoseconds) {
-  VulkanDevice& device = pool_->device();
-  if (nanoseconds.empty()) {
-    WEFT_TRY_STATUS(device.run(commands_));
-    return check_failures();
-  }
-  if (timed_ == VK_NULL_HANDLE) WEFT_TRY_STATUS(make_timed());
-  WEFT_TRY_STATUS(device.run(timed_));
-  WEFT_TRY_STATUS(add_times(nanoseconds));
+Status Recording::run(MovedTensors moved, std::span<int64_t> nanoseconds) {
+  const bool timed = !nanoseconds.empty();
+  if (timed && timed_ == VK_NULL_HANDLE) WEFT_TRY_STATUS(make_timed());
+  VkCommandBuffer all[3] = {};
+  size_t count = 0;
+  if (moved.inputs && upload_ != VK_NULL_HANDLE) all[count++] = upload_;
+  all[count++] = timed ? timed_ : commands_;
+  if (moved.outputs && download_ != VK_NULL_HANDLE) all[count++] = download_;
+  WEFT_TRY_STATUS(pool_->device().run({all, count}));
+  if (timed) WEFT_TRY_STATUS(add_times(nanoseconds));
   return check_failures();
 }
 

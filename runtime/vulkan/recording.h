@@ -19,6 +19,12 @@ struct DevicePlace {
   int64_t bytes = 0;
 };
 
+// Which of the caller's tensors a run moves.
+struct MovedTensors {
+  bool inputs = true;
+  bool outputs = true;
+};
+
 // Copied by the device between staging memory and what kernels see, where the host does not see it.
 struct StagedBytes {
   VkBuffer staging = VK_NULL_HANDLE;  // none: nothing is staged
@@ -46,7 +52,7 @@ class Recording {
 
   // `nanoseconds`, if not empty, has one number per step of the bound graph: then each waits for
   // the one before it. Fails as Context::run does.
-  Status run(std::span<int64_t> nanoseconds);
+  Status run(MovedTensors moved, std::span<int64_t> nanoseconds);
 
   size_t barriers() const { return barriers_; }  // between steps
 
@@ -77,6 +83,8 @@ class Recording {
   int64_t failure_bytes_ = 0;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkCommandBuffer timed_ = VK_NULL_HANDLE;
+  VkCommandBuffer upload_ = VK_NULL_HANDLE;  // of staged inputs, if there are any
+  VkCommandBuffer download_ = VK_NULL_HANDLE;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   size_t barriers_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/vulkan/self_test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -11,14 +12,17 @@
 #include "ir/support/private_folder.h"
 #include "runtime/context.h"
 #include "runtime/vulkan/device.h"
+#include "runtime/vulkan/khr_matrices.h"
 #include "runtime/vulkan/probes.h"
 
 namespace weft {
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 16;
+constexpr std::string_view kMatrices = "cooperative_matrix";
+constexpr int64_t kMostMatrixElements = 1024;  // of one matrix, in the probe
 
-Executable executable_of(const Probe& probe) {
+Executable executable_of(const Probe& probe, uint32_t subgroup) {
   const Dim count(kProbeElements);
   Executable made;
   made.device = "vulkan";
@@ -34,6 +38,10 @@ Executable executable_of(const Probe& probe) {
   kernel.programs = 1;
   kernel.buffers = 3;
   kernel.workgroup = kProbeElements;
+  if (probe.feature == kMatrices) {
+    kernel.subgroup = subgroup;
+    kernel.needs = {probe.feature.data()};
+  }
   kernel.bindings = {{probe.view, 0, probe.dtype, probe.width, true, false},
                      {Binding::storage, 1, DType::f32, 1, false, true},
                      {Binding::storage, 2, DType::f32, 1, false, true}};
@@ -71,30 +79,6 @@ bool lies_about(std::string_view feature) {
   return lie != nullptr && feature == lie;
 }
 
-// Why the feature is not to be used; nothing if it works.
-Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
-  WEFT_TRY(LoadedPtr loaded, LoadedExecutable::load(executable_of(probe)));
-  ContextOptions options;
-  options.threads = 1;
-  options.vulkan = device;
-  WEFT_TRY(Context context, Context::create(std::move(loaded), options));
-  WEFT_TRY(BoundPtr bound, context.bind("probe", {}));
-  const std::vector<std::byte> x = counted(probe.dtype);
-  std::vector<float> y(kProbeElements);
-  std::vector<float> who(kProbeElements);
-  const size_t bytes = y.size() * sizeof(float);
-  WEFT_TRY_STATUS(context.run(bound, std::vector<ConstBytes>{{x.data(), x.size()}},
-                              std::vector<MutableBytes>{{y.data(), bytes}, {who.data(), bytes}}));
-  if (lies_about(probe.feature)) y[0] += 1;
-  for (int i = 0; i < kProbeElements; ++i) {
-    const float expected = probe.expected(i, who);
-    const float got = y[static_cast<size_t>(i)];
-    if (got == expected) continue;
-    return cat("its self-test gave ", got, " instead of ", expected);
-  }
-  return std::string();
-}
-
 std::string key_of(const VulkanFacts& facts) {
   std::string key = cat("weft self-test 1 ", facts.vendor, " ", facts.device, " ",
                         facts.driver_version, " ", facts.name, " ", facts.driver_info);
@@ -130,7 +114,58 @@ Status write_verdict(const PrivateFolder& folder, const VulkanDevice& device) {
   return folder.write(digest(key) + ".selftest", text);
 }
 
+// In one line; empty if the feature works.
+std::string reason_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
+  const Result<std::string> verdict = verdict_of(probe, device);
+  std::string reason = verdict.ok() ? *verdict : verdict.diagnostics()[0].message;
+  for (char& c : reason) c = c == '\n' ? ' ' : c;
+  return reason;
+}
+
+// Each size by itself; the feature goes with the last of them.
+void test_matrices(Probe probe, const std::shared_ptr<VulkanDevice>& device) {
+  std::string last;
+  bool works = false;
+  for (const VulkanMatrix& matrix : device->facts().matrices) {
+    const auto size = [](int64_t n) { return static_cast<uint32_t>(n); };
+    const std::vector<uint32_t> words = khr_matrices(
+        with_matrix_sizes(probe.words, size(matrix.m), size(matrix.n), size(matrix.k)));
+    Probe sized = probe;
+    sized.words = words;
+    const int64_t most = std::max({matrix.m * matrix.n, matrix.m * matrix.k, matrix.k * matrix.n});
+    last =
+        most > kMostMatrixElements ? "it is too large for its self-test" : reason_of(sized, device);
+    if (last.empty()) works = true;
+    if (!last.empty()) device->refuse(matrix_feature(matrix), last);
+  }
+  if (!works) device->refuse(probe.feature, last);
+}
+
 }  // namespace
+
+Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
+  WEFT_TRY(LoadedPtr loaded,
+           LoadedExecutable::load(executable_of(probe, device->facts().subgroup)));
+  ContextOptions options;
+  options.threads = 1;
+  options.vulkan = device;
+  WEFT_TRY(Context context, Context::create(std::move(loaded), options));
+  WEFT_TRY(BoundPtr bound, context.bind("probe", {}));
+  const std::vector<std::byte> x = counted(probe.dtype);
+  std::vector<float> y(kProbeElements);
+  std::vector<float> who(kProbeElements);
+  const size_t bytes = y.size() * sizeof(float);
+  WEFT_TRY_STATUS(context.run(bound, std::vector<ConstBytes>{{x.data(), x.size()}},
+                              std::vector<MutableBytes>{{y.data(), bytes}, {who.data(), bytes}}));
+  if (lies_about(probe.feature)) y[0] += 1;
+  for (int i = 0; i < kProbeElements; ++i) {
+    const float expected = probe.expected(i, who);
+    const float got = y[static_cast<size_t>(i)];
+    if (got == expected) continue;
+    return cat("its self-test gave ", got, " instead of ", expected);
+  }
+  return std::string();
+}
 
 Status self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder) {
   std::optional<PrivateFolder> folder;
@@ -142,9 +177,11 @@ Status self_test(const std::shared_ptr<VulkanDevice>& device, const std::string&
   }
   for (const Probe& probe : vulkan_probes()) {
     if (!device->facts().has(probe.feature)) continue;
-    Result<std::string> verdict = verdict_of(probe, device);
-    std::string reason = verdict.ok() ? *verdict : verdict.diagnostics()[0].message;
-    for (char& c : reason) c = c == '\n' ? ' ' : c;
+    if (probe.feature == kMatrices) {
+      test_matrices(probe, device);
+      continue;
+    }
+    std::string reason = reason_of(probe, device);
     if (!reason.empty()) device->refuse(probe.feature, std::move(reason));
   }
   return folder ? write_verdict(*folder, *device) : ok();

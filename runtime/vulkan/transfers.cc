@@ -78,7 +78,7 @@ Status Transfers::run(const std::function<void(VkCommandBuffer)>& record) {
   record(commands_);
   record_barrier(device.vk(), commands_);
   WEFT_TRY_STATUS(vk_status(device.vk().vkEndCommandBuffer(commands_), "recording a copy"));
-  return device.run(commands_);
+  return device.run({&commands_, 1});
 }
 
 Status Transfers::need_staging() {

@@ -97,13 +97,14 @@ TEST_F(VulkanCliTest, AnExecutableRunsOnAnotherDriver) {
   if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
   ASSERT_EQ(weft("compile ffn.weft --device vulkan -o ffn.weftx").code, 0);
   ASSERT_EQ(weft("compile gpt-char --graph @forward --device vulkan -o gpt.weftx").code, 0);
+  ASSERT_EQ(weft("compile gpt-char --graph @forward -o cpu.weftx").code, 0);
   const With files("VK_DRIVER_FILES", other);
   const With older("VK_ICD_FILENAMES", other);
   EXPECT_THAT(weft("devices").out, HasSubstr("SwiftShader"));
-  expect_same("run ffn.weftx --random-inputs --dim B=5", "run ffn.weft --random-inputs --dim B=5",
-              "y");
-  expect_same("run gpt.weftx --random-inputs --dim B=2 --dim T=19",
-              "run gpt-char --graph @forward --random-inputs --dim B=2 --dim T=19", "logits");
+  expect_same("run ffn.weftx --device vulkan --random-inputs --dim B=5",
+              "run ffn.weft --random-inputs --dim B=5", "y");
+  expect_same("run gpt.weftx --device vulkan --random-inputs --dim B=2 --dim T=19",
+              "run cpu.weftx --random-inputs --dim B=2 --dim T=19", "logits");
 }
 
 TEST_F(VulkanCliTest, TunesAndUsesWhatItFound) {

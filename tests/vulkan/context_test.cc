@@ -77,6 +77,28 @@ TEST_P(VulkanContextTest, WideTexelsReachTheLastElement) {
   }
 }
 
+// An input without data is the last run's, an output without data stays on the device.
+TEST_P(VulkanContextTest, TensorsMayStayOnTheDevice) {
+  Context context = make();
+  const BoundPtr bound = context.bind("forward", {{"B", 2}}).value();
+  const std::vector<float> x = ramp(6);
+  std::vector<float> y(6);
+  const std::vector<ConstBytes> kept_input = {{nullptr, 24}};
+  const std::vector<MutableBytes> kept_output = {{nullptr, 24}};
+  const Status early = context.run(bound, kept_input, std::vector{room_in(y)});
+  ASSERT_FALSE(early.ok());
+  EXPECT_NE(render(early.diagnostics()).find("input x has no data"), std::string::npos);
+  ASSERT_TRUE(context.run(bound, std::vector{bytes_of(x)}, kept_output).ok());
+  EXPECT_EQ(y, std::vector<float>(6));
+  const int64_t before = runs_of(*device_).submissions;
+  ASSERT_TRUE(context.run(bound, kept_input, std::vector{room_in(y)}).ok());
+  EXPECT_EQ(runs_of(*device_).submissions, before + 1);
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], 4 * x[i] + 1) << i;
+  // Another binding has taken its place.
+  run(context, "forward", "B", 1, 3);
+  EXPECT_FALSE(context.run(bound, kept_input, std::vector{room_in(y)}).ok());
+}
+
 TEST_P(VulkanContextTest, StateIsUpdatedAndBlocksLieEndToEnd) {
   Context context = make();
   const std::vector<float> m = storage(context, "m");

@@ -97,5 +97,21 @@ TEST_P(VulkanFaults, DevicesTellWhichFeatureFailed) {
   EXPECT_THAT(devices[0].verdict, HasSubstr("not used: subgroup_shuffle: its self-test gave"));
 }
 
+// What a kernel may not rely on follows from the verdict.
+TEST_P(VulkanFaults, DevicesTellWhatKernelsAreMadeOf) {
+  auto fact = [](const std::string& name) {
+    for (const auto& [key, text] : list_vulkan_devices().at(0).facts) {
+      if (key == name) return text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fact("kernels"), HasSubstr("rows by shuffles"));
+  EXPECT_THAT(fact("shared memory"), HasSubstr(" KiB"));
+  EXPECT_THAT(fact("lacks"), HasSubstr("cooperative_matrix"));
+  ::setenv("WEFT_VULKAN_LIE", "subgroup_shuffle", 1);
+  EXPECT_THAT(fact("kernels"), HasSubstr("rows by workgroup memory"));
+  ::unsetenv("WEFT_VULKAN_LIE");
+}
+
 }  // namespace
 }  // namespace weft

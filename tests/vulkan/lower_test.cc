@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "backends/vulkan/compile.h"
 #include "ir/tile/text.h"
 
@@ -16,6 +18,21 @@ std::string glsl_of(const std::string& text, const simt::Profile& profile = {}) 
   std::vector<tile::Program> programs = {tile::parse("kernel.tile", text).value()};
   const vulkan::ProgramFacts facts = {std::vector<vulkan::BufferFacts>(programs[0].buffers.size())};
   return vulkan::compile_programs(programs, facts, {profile}, true).value().texts[0].glsl;
+}
+
+// Instructions in the SPIR-V of a kernel: those of a kind, with this word after it if one is given.
+size_t instructions(const std::string& text, uint32_t kind, std::optional<uint32_t> operand = {}) {
+  std::vector<tile::Program> programs = {tile::parse("kernel.tile", text).value()};
+  const vulkan::ProgramFacts facts = {std::vector<vulkan::BufferFacts>(programs[0].buffers.size())};
+  const auto made = vulkan::compile_programs(programs, facts, {}, true).value();
+  const std::vector<uint32_t>& words = made.texts[0].spirv;
+  constexpr size_t kHeader = 5;
+  size_t found = 0;
+  for (size_t at = kHeader; at < words.size(); at += words[at] >> 16) {
+    const bool same = (words[at] & 0xffff) == kind;
+    found += same && (!operand || words[at + 1] == *operand) ? 1 : 0;
+  }
+  return found;
 }
 
 size_t count(const std::string& text, const std::string& part) {
@@ -61,6 +78,88 @@ TEST(SimtLowering, StoresThatNeedWhatTheFirstOverwritesAreWalkedTogether) {
   EXPECT_LT(glsl.rfind("= load_b0_x"), glsl.find("  store_b0_x"));
 }
 
+// Elementwise work of a driver on the processor: a subgroup walks its part, and no step asks
+// whether it exists, as the size is a multiple of one.
+TEST(SimtLowering, MapsAreWalkedInSteps) {
+  simt::Profile profile;
+  profile.map_packs = profile.map_waves = 1;
+  profile.map_steps = 64;
+  profile.image_stores = 0;
+  const std::string text = R"(kernel @map {
+  in %x: f32[32 * N]
+  out %y: f32[32 * N]
+  free BP = 64
+  axis p: 32 * N by BP
+  grid p
+  store %y[p], exp(load %x[p])
+}
+)";
+  const std::string glsl = glsl_of(text, profile);
+  EXPECT_THAT(glsl, HasSubstr("layout(local_size_x = 8) in;"));
+  EXPECT_THAT(glsl, HasSubstr("// p = [pack 4, lane 8, steps]"));
+  EXPECT_THAT(glsl, HasSubstr("free BP = 2048"));
+  EXPECT_THAT(glsl, HasSubstr("= min(2048, "));
+  EXPECT_THAT(glsl, Not(HasSubstr("if (at_p")));
+  EXPECT_THAT(glsl, HasSubstr("b0_x_texel4"));
+  EXPECT_THAT(glsl, HasSubstr("b1_y_data4"));
+}
+
+// Coordinates beyond the end of a row, NaN, and numbers too small for exp: none is a branch. What
+// remains is whether the program and its row exist.
+TEST(SimtLowering, ChoicesAreNoBranches) {
+  constexpr uint32_t kBranchConditional = 250;
+  EXPECT_LE(instructions(R"(kernel @rows {
+  in %x: f32[R, 100]
+  out %y: f32[R]
+  free BR = 4
+  axis r: R by BR
+  axis c: 100 full
+  grid r
+  %v = load %x[r, c] : f32[r, c]
+  %max = reduce.max[c](%v) : f32[r]
+  store %y[r], reduce.add[c](exp(%v - %max))
+}
+)",
+                         kBranchConditional),
+            3u);
+}
+
+// The second store has to be walked with the first, and the third with the second.
+TEST(SimtLowering, StoresOneAfterTheOtherAreWalkedTogether) {
+  const std::string glsl = glsl_of(R"(kernel @k {
+  inout %a: f32[N]
+  inout %b: f32[N]
+  out %y: f32[N]
+  axis c: N full
+  %va = load %a[c] : f32[c]
+  %sum = reduce.add[c](%va) : f32[]
+  store %a[c], %va / %sum
+  %vb = load %b[c] : f32[c]
+  store %b[c], %vb + %va
+  store %y[c], %vb * 2.0
+}
+)");
+  EXPECT_EQ(count(glsl, "for (int at_c_step"), 2u);
+  EXPECT_LT(glsl.rfind("= load_b1_b"), glsl.find("  store_b0_a"));
+}
+
+// Many devices have no f64; the optimizer's steps need pow.
+TEST(SimtLowering, PowNeedsNoF64) {
+  constexpr uint32_t kCapability = 17;
+  constexpr uint32_t kFloat64 = 10;
+  const std::string text = R"(kernel @map {
+  in %x: f32[100]
+  out %y: f32[100]
+  free BP = 64
+  axis p: 100 by BP
+  grid p
+  store %y[p], pow(0.9, load %x[p])
+}
+)";
+  EXPECT_GT(instructions(text, kCapability), 0u);
+  EXPECT_EQ(instructions(text, kCapability, kFloat64), 0u);
+}
+
 constexpr const char* kProduct = R"(kernel @product {
   in %x: f32[M, 512]
   in %w: f32[512, 256]
@@ -83,7 +182,8 @@ constexpr const char* kProduct = R"(kernel @product {
 TEST(SimtLowering, ProductsOfTheWorkgroupFormReadTiles) {
   simt::Profile profile;
   profile.subgroup = 32;
-  profile.texel_loads = profile.image_stores = false;
+  profile.texel_loads = profile.image_updates = false;
+  profile.image_stores = 0;
   profile.workgroup = true;
   profile.workgroup_bytes = 32768;
   const std::string glsl = glsl_of(kProduct, profile);
@@ -91,8 +191,8 @@ TEST(SimtLowering, ProductsOfTheWorkgroupFormReadTiles) {
   EXPECT_THAT(glsl, HasSubstr("// m = [lane 4, wave 4, reg 8]"));
   EXPECT_THAT(glsl, HasSubstr("// n = [pack 4, lane 8, reg 2]"));
   // 16 x (128 + 4) and 16 x (64 + 4) numbers, twice, in fours.
-  EXPECT_THAT(glsl, HasSubstr("shared vec4 tile_0[1056];"));
-  EXPECT_THAT(glsl, HasSubstr("shared vec4 tile_1[544];"));
+  EXPECT_THAT(glsl, HasSubstr("[1056];"));
+  EXPECT_THAT(glsl, HasSubstr("[544];"));
   EXPECT_EQ(count(glsl, "barrier();"), 3u);
 }
 

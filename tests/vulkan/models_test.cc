@@ -34,11 +34,10 @@ void expect_right(const Module& module, const std::string& graph, const DimBindi
   options.common.dims = dims;
   options.common.seed = 3;
   options.request.device = "vulkan";
-  for (const char* mapping : {"register", "workgroup"}) {
-    SCOPED_TRACE(mapping);
-    ::setenv("WEFT_VULKAN_MAPPING", mapping, 1);
+  for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
+    SCOPED_TRACE(simt::str({mapping}));
+    options.request.form.mapping = mapping;
     Result<DeviceVerifyReport> report = verify_device(module, options);
-    ::unsetenv("WEFT_VULKAN_MAPPING");
     ASSERT_TRUE(report.ok()) << render(report.diagnostics());
     EXPECT_EQ(report->difference, "");
   }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "driver/compile.h"
 #include "driver/execute.h"
 #include "ir/text/text.h"
@@ -23,9 +21,9 @@ TensorMap rounded(TensorMap tensors) {
 }
 
 Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs,
-                                   const std::string& mapping) {
-  ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
+                                   simt::Mapping mapping) {
   CompileRequest request;
+  request.form.mapping = mapping;
   request.device = "vulkan";
   WEFT_TRY(Compiled compiled, compile(module, request));
   const Graph& graph = *module.find_graph("case");
@@ -65,12 +63,11 @@ TEST_P(VulkanMatrix, AgreesWithOracle) {
     ASSERT_TRUE(module.ok()) << render(module.diagnostics());
     TensorMap inputs = rounded(c.inputs);
     Result<OracleResult> expected = run_oracle(*module, *module->find_graph("case"), inputs, {});
-    for (const char* mapping : {"register", "workgroup"}) {
-      SCOPED_TRACE(mapping);
+    for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
+      SCOPED_TRACE(simt::str({mapping}));
       expect_same(*module, expected, run_on_vulkan(*module, inputs, mapping));
     }
   }
-  ::unsetenv("WEFT_VULKAN_MAPPING");
   for (const std::string& message : shared_vulkan_log().take()) ADD_FAILURE() << message;
 }
 

@@ -21,10 +21,10 @@ uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 10
 
 // Every kernel of every graph; any message of the validation layers is a failure of the run.
 void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed,
-                  const std::string& mapping) {
-  SCOPED_TRACE("mapping " + mapping);
-  ::setenv("WEFT_VULKAN_MAPPING", mapping.c_str(), 1);
+                  simt::Mapping mapping) {
+  SCOPED_TRACE(simt::str({mapping}));
   DeviceVerifyOptions options;
+  options.request.form.mapping = mapping;
   options.common.dims = sizes;
   options.common.seed = seed;
   options.request.device = "vulkan";
@@ -34,9 +34,10 @@ void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed,
 }
 
 // Both forms of kernels; by turns, but for the slow suite.
-std::vector<std::string> mappings(uint64_t seed) {
-  if (suite() == "slow") return {"register", "workgroup"};
-  return {seed / kChunks % 2 == 0 ? "register" : "workgroup"};
+std::vector<simt::Mapping> mappings(uint64_t seed) {
+  using enum simt::Mapping;
+  if (suite() == "slow") return {registers, workgroup};
+  return {seed / kChunks % 2 == 0 ? registers : workgroup};
 }
 
 class VulkanRandom : public testing::TestWithParam<uint64_t> {
@@ -45,10 +46,7 @@ class VulkanRandom : public testing::TestWithParam<uint64_t> {
     ask_for_validation();
     if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   }
-  void TearDown() override {
-    ::unsetenv("WEFT_VULKAN_LIE");
-    ::unsetenv("WEFT_VULKAN_MAPPING");
-  }
+  void TearDown() override { ::unsetenv("WEFT_VULKAN_LIE"); }
 };
 
 // What a driver may lack: subgroups that exchange numbers, texel buffers.
@@ -65,7 +63,9 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
     ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     if (made.spelling.find(" f64 ") != std::string::npos) continue;
     lack(seed);
-    for (const char* mapping : {"register", "workgroup"}) expect_right(module, {}, seed, mapping);
+    for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
+      expect_right(module, {}, seed, mapping);
+    }
   }
 }
 
@@ -80,7 +80,7 @@ TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
       ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     }
     lack(seed);
-    for (const std::string& mapping : mappings(seed)) {
+    for (simt::Mapping mapping : mappings(seed)) {
       expect_right(module, random_sizes(module, seed), seed, mapping);
     }
   }

@@ -79,10 +79,11 @@ BenchRequest request_of(const Options& options, const Common& common) {
   CompileRequest compile;
   compile.device = common.device;
   compile.target_cpu = common.target_cpu;
+  compile.form = common.form;
   compile.cache_folder = user_cache_folder();
-  return {common.target_cpu, common.threads,      options.repeat,
-          options.budget,    common.seed,         tuned_knobs(compile, common.threads),
-          common.device,     compile.cache_folder};
+  return {common.target_cpu, common.threads,       options.repeat,
+          options.budget,    common.seed,          tuned_knobs(compile, common.threads),
+          common.device,     compile.cache_folder, common.form};
 }
 
 Status measure_case(const BenchCase& entry, const Options& options, const Common& common) {
@@ -165,8 +166,14 @@ Status train_overhead(const Options& options, const Common& common) {
            measure_train_overhead(request_of(options, common), folder.path()));
   for (const TrainOverhead& result : results) {
     nlohmann::json line = result_json(result.name, result.threads, result.step_ms);
-    line["bare_ms"] = median(result.bare_ms);
+    const double bare = median(result.bare_ms);
+    const double outside = median(result.outside_ms);
+    line["bare_ms"] = bare;
     line["overhead"] = median(result.ratios()) - 1;
+    line["outside_ms"] = outside;
+    line["batch_ms"] = result.batch_ms;
+    // As if making a batch, which another thread does, held up the step all the while.
+    line["overhead_at_most"] = (outside + result.batch_ms) / bare;
     line["gflops"] = 0;
     line["extra_mb"] = result.extra_mb;
     line["compile_ms"] = result.compile_ms;

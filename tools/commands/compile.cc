@@ -155,6 +155,7 @@ Status run(const Options& options, const Common& common) {
   CompileRequest request;
   request.device = common.device;
   request.target_cpu = common.target_cpu;
+  request.form = common.form;
   request.other_machine = true;
   request.sizes = given;
   request.bounds_checks = options.bounds_checks;

@@ -100,6 +100,7 @@ Result<PlannedModule> planned(Module module, const Options& options, const Commo
   }
   CompileRequest request;
   request.target_cpu = common.target_cpu;
+  request.form = common.form;
   request.other_machine = true;
   request.choose_knobs = tuned_knobs(user_cache_folder(), common.target_cpu, common.threads);
   request.pipeline = pipeline_of(options);

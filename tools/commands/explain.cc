@@ -53,6 +53,7 @@ Status run(const Options& options, const Common& common) {
   WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
   CompileRequest request;
   request.target_cpu = common.target_cpu;
+  request.form = common.form;
   request.other_machine = true;
   request.pipeline = options.passes.pipeline();
   WEFT_TRY(PlannedModule planned, plan_module(module, request));

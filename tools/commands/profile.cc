@@ -137,6 +137,7 @@ Status run(const Options& options, const Common& common) {
   ProfileOptions profiling;
   profiling.request.device = common.device;
   profiling.request.target_cpu = common.target_cpu;
+  profiling.request.form = common.form;
   profiling.request.cache_folder = user_cache_folder();
   profiling.request.choose_knobs = tuned_knobs(profiling.request, common.threads);
   profiling.request.pipeline = options.passes.pipeline();

@@ -21,7 +21,7 @@ Status report(const Options& options, bool has_sentence, bool has_target, const 
   request.run = options.run;
   if (has_sentence) request.sentence = options.sentence;
   if (has_target) request.target = options.target;
-  request.device = {common.device, common.target_cpu, common.threads, common.seed};
+  request.device = {common.device, common.target_cpu, common.threads, common.seed, common.form};
   WEFT_TRY(nlohmann::ordered_json data, report::gather(request));
   for (const auto& text : data["notes"]) note(common, text.get<std::string>());
   WEFT_TRY_STATUS(write_file(options.output, report::page(data)));

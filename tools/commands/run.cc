@@ -133,6 +133,7 @@ Result<LoadedPtr> compile_job(const Job& job, const Options& options, const Comm
   CompileRequest request;
   request.device = common.device;
   request.target_cpu = common.target_cpu;
+  request.form = common.form;
   request.bounds_checks = options.bounds_checks;
   request.cache_folder = user_cache_folder();
   request.choose_knobs = tuned_knobs(request, common.threads);

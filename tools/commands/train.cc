@@ -23,7 +23,7 @@ using train::TrainOptions;
 constexpr uint64_t kMaxResultBytes = 1 << 16;
 
 train::DeviceOptions device_options(const Common& common, uint64_t seed) {
-  return {common.device, common.target_cpu, common.threads, seed};
+  return {common.device, common.target_cpu, common.threads, seed, common.form};
 }
 
 std::string progress_line(const train::StepReport& r, const TrainOptions& o) {
@@ -200,7 +200,7 @@ Status put_estimate(const Common& common, const train::Estimate& e, const TrainO
 // Everything about a run was chosen when it began; only where and how long it runs may change.
 Status check_resume(const CLI::App& command) {
   const std::set<std::string> good = {"--resume",     "--device",  "--threads",
-                                      "--target-cpu", "--mapping", "--steps",
+                                      "--target-cpu", "--mapping", "--matrices", "--steps",
                                       "--json",       "--quiet",   "--verbose"};
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;

@@ -122,6 +122,7 @@ Status run(const Options& options, const Common& common) {
   TuneOptions tuned;
   tuned.request.device = common.device;
   tuned.request.target_cpu = common.target_cpu;
+  tuned.request.form = common.form;
   tuned.request.cache_folder = user_cache_folder();
   tuned.compile_seconds = options.compile_seconds;
   WEFT_TRY(Tuning tuning, open_tuning(tuned.request, common.threads));

@@ -11,7 +11,7 @@ ROOMS = {  # room: what it may include besides itself
     "ir": [],
     "passes": ["ir"],
     "backends": ["ir", "passes", "runtime/executable.h", "runtime/executable_file.h",
-                 "runtime/vulkan/device_facts.h"] + CPU_DOORS,
+                 "runtime/vulkan/device_facts.h", "runtime/vulkan/khr_matrices.h"] + CPU_DOORS,
     "runtime": ["ir"],
     "frontend": ["ir"],
     "models": ["frontend"],
@@ -35,7 +35,7 @@ THIRD_PARTY = {  # header: the folders that may include it; a new one needs a de
     "sentencepiece_trainer.h": ["driver/data"],
     "volk.h": ["runtime/vulkan"],
     "glslang": ["backends/vulkan"],
-    "spirv-tools": ["backends/vulkan"],
+    "spirv-tools": ["backends/vulkan", "tests/vulkan"],
     "spv": ["runtime/vulkan", "tests/vulkan"],  # made of .comp files
     "test_paths.h": ["tests"],
     "gtest": ["tests"],
