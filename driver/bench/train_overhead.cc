@@ -62,6 +62,59 @@ class KeptBatches : public data::BatchStream {
   data::BatchStream& from_;
 };
 
+// Another device, with a clock.
+class TimedDevice : public train::TrainDevice {
+ public:
+  explicit TimedDevice(train::TrainDevice& device) : device_(device) {}
+
+  Status run(const std::string& graph, const train::HostTensors& first,
+             const train::HostTensors& second, const DimBinding& dims,
+             train::HostTensors& outputs) override {
+    const double start = now();
+    Status status = device_.run(graph, first, second, dims, outputs);
+    run_ms += now() - start;
+    return status;
+  }
+  Result<std::span<const std::byte>> storage(const std::string& name) override {
+    return device_.storage(name);
+  }
+  Status set_storage(const std::string& name, std::span<const std::byte> bytes) override {
+    return device_.set_storage(name, bytes);
+  }
+  Status resize_storage(const std::string& name, const std::vector<int64_t>& shape) override {
+    return device_.resize_storage(name, shape);
+  }
+  Status copy_within_storage(const std::string& name,
+                             std::span<const StorageCopy> copies) override {
+    return device_.copy_within_storage(name, copies);
+  }
+  train::DeviceMemory memory() const override { return device_.memory(); }
+  Result<int64_t> arena_bytes(const std::string& graph, const DimBinding& dims) override {
+    return device_.arena_bytes(graph, dims);
+  }
+  int threads() const override { return device_.threads(); }
+  void parallel(int64_t count, const std::function<void(int64_t, int64_t)>& work) override {
+    device_.parallel(count, work);
+  }
+
+  double run_ms = 0;  // so far
+
+ private:
+  train::TrainDevice& device_;
+};
+
+// The mean time of a batch where nobody trains meanwhile.
+Result<double> time_of_batch(data::BatchStream& batches) {
+  constexpr int kAhead = 16;  // more than are made ahead
+  constexpr int kCounted = 64;
+  double start = 0;
+  for (int i = 0; i < kAhead + kCounted; ++i) {
+    if (i == kAhead) start = now();
+    WEFT_TRY([[maybe_unused]] const data::Batch* batch, batches.next());
+  }
+  return (now() - start) / kCounted;
+}
+
 train::HostTensors step_numbers() {
   train::HostTensors numbers;
   numbers["lr"] = {DType::f32, {}, std::vector<std::byte>(4)};  // 0: the weights stay
@@ -72,7 +125,7 @@ train::HostTensors step_numbers() {
 // Turns of a run: this is called after each of its steps.
 class Turns {
  public:
-  Turns(const BenchRequest& request, train::TrainDevice& device, KeptBatches& batches,
+  Turns(const BenchRequest& request, TimedDevice& device, KeptBatches& batches,
         TrainOverhead& result)
       : request_(request), device_(device), batches_(batches), result_(result) {}
 
@@ -83,6 +136,7 @@ class Turns {
     if (static_cast<int64_t>(batches_.kept.size()) < result_.steps_a_turn) return;
     const auto steps = static_cast<double>(batches_.kept.size());
     const double run = (now() - start_) / steps;
+    const double outside = run - (device_.run_ms - run_start_) / steps;
     const double begin = now();
     for (const data::Batch& batch : batches_.kept) {
       status = device_.run(kTrainStep, batch.inputs, numbers_, batch.dims, outputs_);
@@ -92,17 +146,19 @@ class Turns {
     if (turns_++ > 0) {
       result_.step_ms.push_back(run);
       result_.bare_ms.push_back((now() - begin) / steps);
+      result_.outside_ms.push_back(outside);
     }
     const size_t done = result_.step_ms.size();
     const bool over = now() - first_ > 1e3 * request_.budget_seconds;
     stop = !status.ok() || (done >= kFewest && over);
     batches_.kept.clear();
+    run_start_ = device_.run_ms;
     start_ = now();
   }
 
  private:
   const BenchRequest& request_;
-  train::TrainDevice& device_;
+  TimedDevice& device_;
   KeptBatches& batches_;
   TrainOverhead& result_;
   train::HostTensors numbers_ = step_numbers();
@@ -110,6 +166,7 @@ class Turns {
   int64_t turns_ = 0;
   double first_ = now();
   double start_ = now();
+  double run_start_ = 0;
 };
 
 Result<TrainOverhead> measure_run(const std::string& name, train::TrainOptions options,
@@ -127,14 +184,16 @@ Result<TrainOverhead> measure_run(const std::string& name, train::TrainOptions o
   result.compile_ms = now() - start;
   result.threads = run->device->threads();
   KeptBatches batches(*run->train);
-  Turns turns(request, *run->device, batches, result);
+  TimedDevice device(*run->device);
+  Turns turns(request, device, batches, result);
   train::TrainHooks hooks;
   hooks.on_step = [&](const train::StepReport&) { turns.after_step(); };
   hooks.stop = &turns.stop;
-  train::Trainer trainer(run->options, run->module, *run->device, batches, *run->valid, folder,
+  train::Trainer trainer(run->options, run->module, device, batches, *run->valid, folder,
                          std::move(hooks));
   WEFT_TRY([[maybe_unused]] train::Ending ending, trainer.run());
   WEFT_TRY_STATUS(std::move(turns.status));
+  WEFT_TRY(result.batch_ms, time_of_batch(*run->train));
   result.extra_mb = static_cast<double>(run->device->memory().arena) / 1048576;
   return result;
 }

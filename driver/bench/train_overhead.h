@@ -9,13 +9,16 @@ namespace weft {
 inline constexpr const char* kTrainOverheadGroup = "train_overhead";
 
 // A run as `weft train` makes it, on a text that is made up, with the preset's defaults. Its steps
-// go by turns with the same batches on the device alone.
+// go by turns with the same batches on the device alone, which shows everything but drowns in the
+// noise of a machine that changes its speed. So the trainer's parts are timed by themselves, too.
 struct TrainOverhead {
   std::string name;  // train_overhead_tiny, train_overhead_gpt
   int threads = 1;
   int64_t steps_a_turn = 0;
   std::vector<double> step_ms;  // the mean of each turn: data, step, metrics
   std::vector<double> bare_ms;
+  std::vector<double> outside_ms;  // of step_ms, what the device did not take
+  double batch_ms = 0;             // to make a batch, which another thread does during a step
   double compile_ms = 0;  // tokenising included
   double extra_mb = 0;
 
