@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/data/augment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -18,7 +19,8 @@ struct Amount {
 constexpr Amount kAmounts[] = {{"shift", &Augment::shift, 1024},
                                {"rotate", &Augment::rotate, 180},
                                {"scale", &Augment::scale, 0.9},
-                               {"shear", &Augment::shear, 1}};
+                               {"shear", &Augment::shear, 1},
+                               {"elastic", &Augment::elastic, 1}};
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
@@ -75,6 +77,42 @@ Map draw(const Augment& a, ImageShape shape, Random& random) {
   return map;
 }
 
+double blend(double from, double to, double share) { return (1 - share) * from + share * to; }
+
+// How far points of the old image are from where the map has them, along one axis: at random on a
+// grid that spans the image, and in a straight line between its points.
+class Bend {
+ public:
+  Bend(double most, ImageShape shape, Random& random)
+      : step_y_(steps(shape.height)), step_x_(steps(shape.width)) {
+    for (auto& row : grid_) {
+      for (double& point : row) point = within(most, random);
+    }
+  }
+
+  double at(int64_t y, int64_t x) const {
+    const double v = static_cast<double>(y) * step_y_;
+    const double u = static_cast<double>(x) * step_x_;
+    const auto top = std::min(static_cast<size_t>(v), kPoints - 2);
+    const auto left = std::min(static_cast<size_t>(u), kPoints - 2);
+    const double across = u - static_cast<double>(left);
+    return blend(blend(grid_[top][left], grid_[top][left + 1], across),
+                 blend(grid_[top + 1][left], grid_[top + 1][left + 1], across),
+                 v - static_cast<double>(top));
+  }
+
+ private:
+  static constexpr size_t kPoints = 3;
+
+  static double steps(int64_t size) {
+    return static_cast<double>(kPoints - 1) / static_cast<double>(std::max<int64_t>(size - 1, 1));
+  }
+
+  double step_y_;
+  double step_x_;
+  double grid_[kPoints][kPoints];
+};
+
 }  // namespace
 
 Result<Augment> parse_augment(std::string_view text) {
@@ -114,6 +152,8 @@ Status check(const Augment& augment) {
 void augment_image(std::span<const float> image, ImageShape shape, const Augment& augment,
                    Random random, std::span<float> out) {
   const Map map = draw(augment, shape, random);
+  const Bend bend_x(augment.elastic * static_cast<double>(shape.width), shape, random);
+  const Bend bend_y(augment.elastic * static_cast<double>(shape.height), shape, random);
   auto pixel = [&](int64_t y, int64_t x, int64_t channel) {
     const bool inside = y >= 0 && y < shape.height && x >= 0 && x < shape.width;
     const int64_t at = (y * shape.width + x) * shape.channels + channel;
@@ -124,16 +164,16 @@ void augment_image(std::span<const float> image, ImageShape shape, const Augment
     for (int64_t x = 0; x < shape.width; ++x) {
       const auto fx = static_cast<double>(x);
       const auto fy = static_cast<double>(y);
-      const double from_x = map.x0 + map.xx * fx + map.xy * fy;
-      const double from_y = map.y0 + map.yx * fx + map.yy * fy;
+      const double from_x = map.x0 + map.xx * fx + map.xy * fy + bend_x.at(y, x);
+      const double from_y = map.y0 + map.yx * fx + map.yy * fy + bend_y.at(y, x);
       const auto left = static_cast<int64_t>(std::floor(from_x));
       const auto top = static_cast<int64_t>(std::floor(from_y));
       const double u = from_x - static_cast<double>(left);
       const double v = from_y - static_cast<double>(top);
       for (int64_t c = 0; c < shape.channels; ++c) {
         out[at++] = static_cast<float>(
-            (1 - v) * ((1 - u) * pixel(top, left, c) + u * pixel(top, left + 1, c)) +
-            v * ((1 - u) * pixel(top + 1, left, c) + u * pixel(top + 1, left + 1, c)));
+            blend(blend(pixel(top, left, c), pixel(top, left + 1, c), u),
+                  blend(pixel(top + 1, left, c), pixel(top + 1, left + 1, c), u), v));
       }
     }
   }

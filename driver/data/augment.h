@@ -14,12 +14,13 @@ namespace weft::data {
 
 // The most that is done to an image. Every amount up to it, to either side, is as likely.
 struct Augment {
-  double shift = 0;   // whole pixels, along each axis
-  double rotate = 0;  // degrees
-  double scale = 0;   // 0.1: a tenth smaller to a tenth larger
-  double shear = 0;   // 0.1: rows lean by a tenth of a pixel for each row
+  double shift = 0;    // whole pixels, along each axis
+  double rotate = 0;   // degrees
+  double scale = 0;    // 0.1: a tenth smaller to a tenth larger
+  double shear = 0;    // 0.1: rows lean by a tenth of a pixel for each row
+  double elastic = 0;  // 0.1: nine points move by a tenth of the size, and all between them
 
-  bool any() const { return shift > 0 || rotate > 0 || scale > 0 || shear > 0; }
+  bool any() const { return shift > 0 || rotate > 0 || scale > 0 || shear > 0 || elastic > 0; }
   bool operator==(const Augment&) const = default;
 };
 

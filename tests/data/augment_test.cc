@@ -29,7 +29,8 @@ std::vector<float> changed(const std::vector<float>& image, ImageShape shape, co
 }
 
 TEST(Augment, IsReadAndWritten) {
-  for (const char* text : {"none", "shift=1", "shift=2,rotate=10,scale=0.1,shear=0.25"}) {
+  for (const char* text :
+       {"none", "shift=1", "shift=2,rotate=10,scale=0.1,shear=0.25", "elastic=0.1"}) {
     Result<Augment> read = parse_augment(text);
     ASSERT_TRUE(read.ok()) << text;
     EXPECT_EQ(to_text(*read), text);
@@ -84,6 +85,23 @@ TEST(Augment, TurnsAboutTheMiddle) {
   }
   const std::vector<float> flat(12, 3);
   EXPECT_THAT(changed(flat, {3, 4, 1}, {}), ElementsAreArray(flat));
+}
+
+TEST(Augment, BendsByNoMoreThanItsShareOfTheSize) {
+  // Rows are alike, so that only moves along them are seen.
+  const ImageShape shape{3, 21, 1};
+  std::vector<float> ramp(63);
+  for (size_t i = 0; i < ramp.size(); ++i) ramp[i] = static_cast<float>(i % 21);
+  std::set<float> seen;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    const std::vector<float> whole = changed(ramp, shape, {.elastic = 0.1}, epoch);
+    const std::span<const float> out = std::span(whole).subspan(21, 21);
+    for (size_t i = 3; i < 18; ++i) EXPECT_NEAR(out[i], ramp[i], 2.1 + 1e-5) << i;
+    // Between points of the grid, which are at 0, 10 and 20, the moves lie on a straight line.
+    EXPECT_NEAR(out[4] + out[8], 2 * out[6], 1e-4);
+    seen.insert(out[10]);
+  }
+  EXPECT_EQ(seen.size(), 50u);
 }
 
 std::string folder_for(const std::string& name) {
