@@ -33,6 +33,8 @@ Status check_sizes(const TransformerConfig& c) {
       {"image_channels", c.image_channels, 1, kMaxSize},
       {"patch_size", c.patch_size, 1, kMaxSize},
       {"patch_overlap", c.patch_overlap, 0, c.patch_size},
+      {"stem_layers", c.stem_layers, 0, kMaxLayers},
+      {"stem_width", c.stem_width, 1, kMaxSize},
       {"features", c.features, 1, kMaxSize},
       {"feature_width", c.feature_width, 1, kMaxSize},
   };

@@ -28,6 +28,11 @@ enum class Loss : uint8_t {
   mse,  // of the logits to 1 for the label and 0 for the others, averaged over classes
 };
 
+enum class Pooling : uint8_t {
+  token,  // a class token that attends to the patches, as the paper has it
+  mean,   // of the patches
+};
+
 inline constexpr int64_t kMaxBatch = 65536;  // upper bound of the symbol B
 
 // Each family reads what concerns it. The defaults are those of transformer-base.
@@ -62,16 +67,19 @@ struct TransformerConfig {
   int64_t pad = 0;           // token that nobody attends to
   int64_t ignore_label = 0;  // label that does not count in the loss
 
-  int64_t token_types = 2;       // bert: kinds of segments
-  int64_t classes = 2;           // vit, sentiment
-  int64_t head_hidden = 128;     // sentiment: hidden width of the classifier
-  int64_t image_height = 224;    // vit
-  int64_t image_width = 224;     // vit
-  int64_t image_channels = 3;    // vit
-  int64_t patch_size = 16;       // vit: side of a patch; divides height and width
-  int64_t patch_overlap = 0;     // vit: what a patch takes of its neighbours, on each side
-  int64_t features = 36;         // captioning: vectors per image
-  int64_t feature_width = 2048;  // captioning
+  int64_t token_types = 2;        // bert: kinds of segments
+  int64_t classes = 2;            // vit, sentiment
+  int64_t head_hidden = 128;      // sentiment: hidden width of the classifier
+  int64_t image_height = 224;     // vit
+  int64_t image_width = 224;      // vit
+  int64_t image_channels = 3;     // vit
+  int64_t patch_size = 16;        // vit: side of a patch; divides height and width
+  int64_t patch_overlap = 0;      // vit: what a patch takes of its neighbours, on each side
+  int64_t stem_layers = 0;        // vit: 3x3 convolutions that read the image before the patches do
+  int64_t stem_width = 32;        // vit: their channels
+  Pooling pool = Pooling::token;  // vit: what the head reads
+  int64_t features = 36;          // captioning: vectors per image
+  int64_t feature_width = 2048;   // captioning
 
   DType dtype = DType::f32;  // of parameters and activations; f64 for exact comparisons
 

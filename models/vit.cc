@@ -1,10 +1,23 @@
-// ViT: an image as a sequence of patches behind a class token.
+// ViT: an image as a sequence of patches behind a class token. Small images may do without the
+// token and have convolutions before the patches, as in https://arxiv.org/abs/2106.14881.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/families.h"
 #include "models/transformer.h"
 
 namespace weft {
 namespace {
+
+// 3x3 convolutions that keep the size, each normalised over its channels:
+// [B, height, width, stem_width].
+Var stem(Var x, const TransformerConfig& c) {
+  for (int64_t i = 0; i < c.stem_layers; ++i) {
+    Scope scope = x.scope(cat("stem.", i));
+    x = patches(pad(x, {0, 1, 1, 0}, {0, 1, 1, 0}), {3, 3}, {1, 1});
+    x = nn::layer_norm(nn::linear(x, "conv", c.stem_width), "norm", c.norm_eps, c.bias);
+    x = nn::activate(x, c.activation);
+  }
+  return x;
+}
 
 // The image in patches that reach into their neighbours, as pixels of 0 do at the border:
 // [B, height / patch_size, width / patch_size, pixels of a patch].
@@ -18,13 +31,16 @@ Var overlapping_patches(const Var& image, const TransformerConfig& c) {
 Var logits_of(ModelBuilder& m, const Var& image, const TransformerConfig& c) {
   Dim batch = image.dim(0);
   int64_t count = (c.image_height / c.patch_size) * (c.image_width / c.patch_size);
-  Var x = overlapping_patches(image, c);
+  Var x = overlapping_patches(stem(image, c), c);
   x = nn::linear(reshape(x, {batch, count, x.dim(-1)}), "patches", c.d_model);
-  Var token = nn::embedding(m, "class_token", 1, c.d_model, c.dtype);
-  x = concat({broadcast(token, {batch, 1, c.d_model}), x}, 1);
-  x = nn::dropout(x + nn::embedding(m, "positions", count + 1, c.d_model, c.dtype), c.dropout);
-  x = encoder(x, "layers", Var(), c);
-  return nn::linear(reshape(slice_axis(x, 1, 0, 1), {batch, c.d_model}), "head", c.classes);
+  if (c.pool == Pooling::token) {
+    Var token = nn::embedding(m, "class_token", 1, c.d_model, c.dtype);
+    x = concat({broadcast(token, {batch, 1, c.d_model}), x}, 1);
+  }
+  x = x + nn::embedding(m, "positions", x.dim(1), c.d_model, c.dtype);
+  x = encoder(nn::dropout(x, c.dropout), "layers", Var(), c);
+  x = c.pool == Pooling::mean ? mean(x, {1}) : reshape(slice_axis(x, 1, 0, 1), {batch, c.d_model});
+  return nn::linear(x, "head", c.classes);
 }
 
 }  // namespace

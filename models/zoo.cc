@@ -78,12 +78,15 @@ TransformerConfig vit_base() {
 TransformerConfig vit_tiny() {
   TransformerConfig c = vit_base();
   c.d_model = 64;
-  c.encoder_layers = 4;
+  c.encoder_layers = 2;
   c.heads = 4;
   c.d_ff = 128;
   c.image_height = c.image_width = 8;
   c.image_channels = 1;
   c.patch_size = 2;
+  c.patch_overlap = 1;
+  c.stem_layers = 2;
+  c.pool = Pooling::mean;
   c.classes = 10;
   c.norm = Norm::post;
   c.dropout = 0.1;
@@ -144,7 +147,7 @@ std::vector<Preset> make_presets() {
        vit_base(),
        {{"B", 8}}},
       {"vit-tiny",
-       "ViT for 8x8 grey images and 10 classes, 4 layers of width 64",
+       "ViT for 8x8 grey images and 10 classes, 2 convolutions, 2 layers of width 64",
        vit,
        vit_tiny(),
        {{"B", 64}}},

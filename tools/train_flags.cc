@@ -29,7 +29,8 @@ void add_data_flags(CLI::App* c, TrainFlags& f) {
                 "share of the tokens read that become unknown, in training")
       ->group(group);
   c->add_option("--augment", f.augment,
-                "changes images in training, up to: shift=1,rotate=10,scale=0.1,shear=0.1; none")
+                "changes images in training, up to: "
+                "shift=1,rotate=10,scale=0.1,shear=0.1,elastic=0.1; none")
       ->group(group);
   c->add_option("--batch", f.batch, "examples in a batch")->group(group);
   c->add_option("--max-tokens", f.max_tokens, "padded tokens in a batch")->group(group);
@@ -44,6 +45,12 @@ void add_model_flags(CLI::App* c, TrainFlags& f) {
   c->add_option("--d-ff", f.d_ff, "hidden width of feed-forward layers")->group(group);
   c->add_option("--patch", f.patch, "side of a patch of an image")->group(group);
   c->add_option("--patch-overlap", f.patch_overlap, "pixels it takes of its neighbours, each side")
+      ->group(group);
+  c->add_option("--stem-layers", f.stem_layers, "3x3 convolutions before the patches")
+      ->group(group);
+  c->add_option("--stem-width", f.stem_width, "their channels")->group(group);
+  c->add_option("--pool", f.pool, "what classifies an image: a class token or the mean of patches")
+      ->check(CLI::IsMember({"token", "mean"}))
       ->group(group);
   c->add_option("--dropout", f.dropout, "of what sub-layers add")->group(group);
   c->add_option("--attn-dropout", f.attn_dropout, "of attention weights")->group(group);

@@ -37,6 +37,9 @@ struct TrainFlags {
   std::optional<int64_t> d_ff;
   std::optional<int64_t> patch;
   std::optional<int64_t> patch_overlap;
+  std::optional<int64_t> stem_layers;
+  std::optional<int64_t> stem_width;
+  std::optional<std::string> pool;
   std::optional<double> dropout;
   std::optional<double> attn_dropout;
   std::optional<std::string> norm;

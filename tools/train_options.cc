@@ -44,6 +44,9 @@ void apply_model(const TrainFlags& f, TransformerConfig& m) {
   set(f.label_smoothing, m.label_smoothing);
   set(f.focal_gamma, m.focal_gamma);
   set(f.patch_overlap, m.patch_overlap);
+  set(f.stem_layers, m.stem_layers);
+  set(f.stem_width, m.stem_width);
+  set_choice(f.pool, {"token", "mean"}, m.pool);
   set(f.context, m.max_length);
 }
 
@@ -227,7 +230,7 @@ Result<TrainOptions> recipe(const TrainFlags& f, const Common& common) {
   if (preset == "vit" && !f.image.empty()) {
     WEFT_TRY(auto size, parse_image(f.image));
     if (std::min(size.first, size.second) < kSmallImage) {
-      note(common, "images below 32x32: training vit-tiny, 4 layers of width 64, in place of vit");
+      note(common, "images below 32x32: training vit-tiny, 2 layers of width 64, in place of vit");
       preset = "vit-tiny";
     }
   }

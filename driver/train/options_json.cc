@@ -12,6 +12,7 @@ constexpr const char* kNorms[] = {"post", "pre", "none"};
 constexpr const char* kPositions[] = {"sinusoidal", "learned", "rope", "none"};
 constexpr const char* kLosses[] = {"ce", "focal", "mse"};
 constexpr const char* kActivations[] = {"relu", "gelu", "gelu_tanh", "silu"};
+constexpr const char* kPools[] = {"token", "mean"};
 constexpr const char* kSchedules[] = {"noam", "cosine", "linear", "constant"};
 constexpr const char* kDtypes[] = {"f32", "f64"};
 
@@ -49,6 +50,9 @@ void visit_model(Config& c, Visitor& v) {
   v.field("image_channels", c.image_channels);
   v.field("patch_size", c.patch_size);
   v.field("patch_overlap", c.patch_overlap);
+  v.field("stem_layers", c.stem_layers);
+  v.field("stem_width", c.stem_width);
+  v.choice("pool", c.pool, kPools);
 }
 
 // What is known of a model that a module's file holds.
@@ -137,9 +141,14 @@ struct Reader {
   }
 };
 
-// Runs of earlier versions have one size for both sides of an image, and patches side by side.
+// Runs of earlier versions have one size for both sides of an image, patches side by side, nothing
+// before them and a class token.
 nlohmann::json with_image_fields(nlohmann::json model) {
-  if (!model.contains("patch_overlap")) model["patch_overlap"] = 0;
+  const nlohmann::json before = {
+      {"patch_overlap", 0}, {"stem_layers", 0}, {"stem_width", 1}, {"pool", kPools[0]}};
+  for (const auto& [field, value] : before.items()) {
+    if (!model.contains(field)) model[field] = value;
+  }
   auto size = model.find("image_size");
   if (size == model.end()) return model;
   const nlohmann::json value = *size;

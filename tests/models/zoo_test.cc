@@ -102,7 +102,7 @@ TEST(Zoo, ParameterCounts) {
       {"gpt-char", 804096},           {"gpt2", 124439808},
       {"bert-base", 109482240},       {"vit", 86567656},
       {"sentiment", 5752323},         {"captioning", 31393280},
-      {"vit-tiny", 136010},
+      {"vit-tiny", 111146},
   };
   EXPECT_EQ(presets().size(), expected.size());
   for (const Preset& preset : presets()) {
@@ -263,17 +263,6 @@ TEST(Config, PreNormEndsWithANormAndNoneHasNone) {
   for (const std::string& name : transformer(c).value().storage_names()) {
     EXPECT_EQ(name.find("norm"), std::string::npos) << name;
   }
-}
-
-TEST(Config, PatchesMayReachIntoTheirNeighbours) {
-  TransformerConfig c = find_preset("vit-tiny")->config;
-  for (int64_t overlap : {0, 1}) {
-    c.patch_overlap = overlap;
-    const Shape expected = {Dim((2 + 2 * overlap) * (2 + 2 * overlap)), Dim(64)};
-    EXPECT_EQ(vit(c).value().find_storage("patches.weight")->type.shape, expected);
-  }
-  c.patch_overlap = 3;
-  EXPECT_EQ(vit(c).diagnostics()[0].message, "patch_overlap is 3, expected 0 to 2");
 }
 
 std::string message_of(const TransformerConfig& c) {

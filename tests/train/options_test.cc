@@ -33,13 +33,16 @@ TEST(Options, APresetIsTrainedAtItsOwnSize) {
   }
 }
 
-// Images were square, their patches lay side by side, and nothing was changed in training.
+// Images were square, their patches lay side by side behind a class token, and nothing was changed
+// in training.
 TEST(Options, OfEarlierVersionsAreRead) {
   nlohmann::json json = to_json(default_options("vit-tiny").value());
   json["model"].erase("image_height");
   json["model"].erase("image_width");
   json["model"]["image_size"] = 12;
-  json["model"].erase("patch_overlap");
+  for (const char* field : {"patch_overlap", "stem_layers", "stem_width", "pool"}) {
+    json["model"].erase(field);
+  }
   json["data"].erase("word_dropout");
   json["data"].erase("augment");
   Result<TrainOptions> read = parse_options(json);
@@ -47,6 +50,8 @@ TEST(Options, OfEarlierVersionsAreRead) {
   EXPECT_EQ(read->model.image_height, 12);
   EXPECT_EQ(read->model.image_width, 12);
   EXPECT_EQ(read->model.patch_overlap, 0);
+  EXPECT_EQ(read->model.stem_layers, 0);
+  EXPECT_EQ(read->model.pool, Pooling::token);
   EXPECT_EQ(read->task.word_dropout, 0);
   EXPECT_FALSE(read->task.augment.any());
 }
