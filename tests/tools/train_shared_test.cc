@@ -18,10 +18,13 @@ TEST_F(TrainTest, DigitsOfOtherWriters) {
                             "' >all.csv && head -n 1501 all.csv >train.csv &&"
                             " { head -n 1 all.csv; tail -n 297 all.csv; } >test.csv";
   ASSERT_EQ(std::system(split.c_str()), 0);
-  Outcome outcome = weft(
-      "train --csv train.csv --valid-csv test.csv --label-column label --image 8x8 -q --out run");
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_GT(metrics("run").back()["val_accuracy"].get<double>(), 0.95);
+  for (const std::string seed : {"1", "2"}) {
+    Outcome outcome = weft(
+        "train --csv train.csv --valid-csv test.csv --label-column label --image 8x8 -q --seed " +
+        seed + " --out run" + seed);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GT(metrics("run" + seed).back()["val_accuracy"].get<double>(), 0.95) << seed;
+  }
 }
 
 }  // namespace
