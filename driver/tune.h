@@ -16,7 +16,7 @@ namespace weft {
 struct TuneOptions {
   CompileRequest request = {};  // its choose_knobs is not looked at
   int threads = 0;
-  int repeat = 3;  // runs of each variant; three times as many in the end
+  int repeat = 3;                 // runs of each variant; three times as many in the end
   double smallest_share = 0.002;  // of a run: shorter kernels are not worth a search
   // Of compilations, a driver's included: then the search goes no further. 0: no limit.
   double compile_seconds = 0;

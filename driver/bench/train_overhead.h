@@ -19,7 +19,7 @@ struct TrainOverhead {
   std::vector<double> bare_ms;
   std::vector<double> outside_ms;  // of step_ms, what the device did not take
   double batch_ms = 0;             // to make a batch, which another thread does during a step
-  double compile_ms = 0;  // tokenising included
+  double compile_ms = 0;           // tokenising included
   double extra_mb = 0;
 
   // Of a turn's step to its bare one, which came just after it.

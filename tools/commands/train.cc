@@ -199,9 +199,9 @@ Status put_estimate(const Common& common, const train::Estimate& e, const TrainO
 
 // Everything about a run was chosen when it began; only where and how long it runs may change.
 Status check_resume(const CLI::App& command) {
-  const std::set<std::string> good = {"--resume",     "--device",  "--threads",
-                                      "--target-cpu", "--mapping", "--matrices", "--steps",
-                                      "--json",       "--quiet",   "--verbose"};
+  const std::set<std::string> good = {"--resume",  "--device",   "--threads", "--target-cpu",
+                                      "--mapping", "--matrices", "--steps",   "--json",
+                                      "--quiet",   "--verbose"};
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     const std::string name =

@@ -69,7 +69,7 @@ Status run(const Options& options, const Common& common) {
     CompileRequest request;
     request.device = common.device;
     request.target_cpu = common.target_cpu;
-  request.form = common.form;
+    request.form = common.form;
     request.bounds_checks = true;
     request.cache_folder = user_cache_folder();
     request.choose_knobs = tuned_knobs(request, common.threads);
