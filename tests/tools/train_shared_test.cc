@@ -7,7 +7,9 @@
 namespace weft {
 namespace {
 
-const std::string kDigits = WEFT_SOURCE_DIR "/../shared/data/digits/digits8x8.csv.gz";
+const std::string kData = WEFT_SOURCE_DIR "/../shared/data/";
+const std::string kDigits = kData + "digits/digits8x8.csv.gz";
+const std::string kShakespeare = kData + "tinyshakespeare/input.txt";
 
 // The last rows are by other writers than those before. They do not choose anything: what counts is
 // the accuracy after the last step.
@@ -25,6 +27,18 @@ TEST_F(TrainTest, DigitsOfOtherWriters) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_GT(metrics("run" + seed).back()["val_accuracy"].get<double>(), 0.95) << seed;
   }
+}
+
+// nanoGPT's run for a CPU, with the preset's defaults; PyTorch ends at 1.8952 with one seed.
+TEST_F(TrainTest, ShakespeareByCharacters) {
+  if (suite() != "slow") GTEST_SKIP() << "takes minutes";
+  if (!std::filesystem::exists(kShakespeare)) GTEST_SKIP() << "no " << kShakespeare;
+  Outcome outcome =
+      weft("train gpt-char --text '" + kShakespeare + "' --batch 12 --steps 2000 -q --out run");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json last = metrics("run").back();
+  EXPECT_EQ(last["step"], 2000);
+  EXPECT_LE(last["val_loss"].get<double>(), 1.91);
 }
 
 }  // namespace
