@@ -31,24 +31,27 @@ TracedRegion lower_kind(const Region& region, const std::string& kind, const std
   return {};
 }
 
-// A program whose parts of sums cross programs becomes two, with the parts in a workspace between.
+// A program whose parts of sums cross programs becomes several, with the parts in workspaces
+// between.
 void append(LoweredRegion& region, const lowering::Traced& traced) {
   using Bound = LoweredRegion::Bound;
   tile::Expanded expanded = tile::expand_accumulate(traced.program);
-  std::vector<Bound> main = traced.buffers;
-  std::vector<Bound> finish(expanded.partials.size() * 2);
+  std::vector<std::vector<Bound>> buffers(expanded.programs.size());
+  buffers[0] = traced.buffers;
   for (tile::Partial& partial : expanded.partials) {
     const Bound workspace{Bound::workspace, static_cast<uint32_t>(region.workspaces.size())};
     region.workspaces.push_back({std::move(partial.name), partial.dtype, partial.elements});
+    std::vector<Bound>& finish = buffers[partial.program];
+    finish.resize(expanded.programs[partial.program].buffers.size());
     finish[partial.finish_in] = workspace;
     finish[partial.finish_out] = traced.buffers[partial.result];
-    main[partial.main] = workspace;
+    buffers[0][partial.main] = workspace;
   }
   for (size_t i = 0; i < expanded.programs.size(); ++i) {
-    WEFT_CHECK(expanded.programs[i].buffers.size() == (i == 0 ? main : finish).size(),
+    WEFT_CHECK(expanded.programs[i].buffers.size() == buffers[i].size(),
                "every buffer of a program stands for something");
     region.programs.push_back(std::move(expanded.programs[i]));
-    region.buffers.push_back(i == 0 ? main : finish);
+    region.buffers.push_back(std::move(buffers[i]));
   }
 }
 

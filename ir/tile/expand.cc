@@ -68,93 +68,75 @@ Partial store_partial(Program& program, size_t place) {
 // Combines partials of one shape [programs, dims..], each program a part of the last dim.
 class Finisher {
  public:
-  Finisher(const Program& original, std::string name) : original_(original), b_(std::move(name)) {}
+  Finisher(const Program& original, const Shape& shape, std::string name)
+      : original_(original), b_(std::move(name)) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const bool last = i + 1 == shape.size();
+      const AxisId axis =
+          b_.axis(last ? "e" : cat("d", i), shape[i], last ? b_.knob("BE", 64) : Extent::by(1));
+      b_.grid(axis);
+      at_.push_back(b_.at(axis));
+      axes_ = unite(axes_, axes_of(b_.program(), at_.back()));
+    }
+  }
 
-  Program run(const std::vector<Stmt>& stmts, std::vector<Partial>& partials) {
-    choose_axes(stmts);
-    for (size_t i = 0; i < stmts.size(); ++i) declare(stmts[i], partials[i]);
-    for (size_t i = 0; i < stmts.size(); ++i) finish(stmts[i], partials[i]);
+  void declare(const Stmt& stmt, Partial& partial) {
+    const Buffer& result = original_.buffers[stmt.ref.buffer];
+    Shape partial_dims = result.dims;
+    partial_dims.insert(partial_dims.begin(), original_.programs_along(stmt.axis));
+    partial.finish_in = b_.in(partial.name, {partial.dtype, partial_dims});
+    partial.finish_out = b_.out(result.name, {result.dtype, result.dims}, result.strides);
+  }
+
+  void combine(const Stmt& stmt, const Partial& partial) {
+    const AxisId p = b_.axis("p", original_.programs_along(stmt.axis), Extent::by(1));
+    const ValueId total =
+        b_.loop(p, {{neutral(b_, stmt.reduction, partial.dtype), axes_}},
+                [&](std::span<const ValueId> carried) {
+                  std::vector<Index> place = at_;
+                  place.insert(place.begin(), b_.at(p));
+                  const ValueId next = b_.load(partial.finish_in, place);
+                  return std::vector{b_.map(combining_op(stmt.reduction), {carried[0], next})};
+                })[0];
+    b_.store(partial.finish_out, at_, b_.cast(total, b_.buffer(partial.finish_out).dtype));
+  }
+
+  Program run() {
     b_.set_origin(original_.origin);
     return b_.finish();
   }
 
  private:
-  void declare(const Stmt& stmt, Partial& partial) {
-    const Buffer& result = original_.buffers[stmt.ref.buffer];
-    const Shape dims = dims_of(stmt);
-    std::vector<Dim> strides = result.strides;
-    if (strides.size() < dims.size()) strides = {1};
-    Shape partial_dims = dims;
-    partial_dims.insert(partial_dims.begin(), original_.programs_along(stmt.axis));
-    partial.finish_in = b_.in(partial.name, {partial.dtype, partial_dims});
-    partial.finish_out = b_.out(result.name, {result.dtype, dims}, strides);
-  }
-
-  // Equal shapes share axes. Otherwise there is one axis over the elements of the largest.
-  void choose_axes(const std::vector<Stmt>& stmts) {
-    shape_ = dims_of(stmts[0]);
-    shared_ = std::ranges::all_of(stmts, [&](const Stmt& stmt) { return dims_of(stmt) == shape_; });
-    if (!shared_) {
-      Dim most = 0;
-      for (const Stmt& stmt : stmts) most = Dim::max(most, element_count(dims_of(stmt)));
-      shape_ = {most};
-    }
-    for (size_t i = 0; i < shape_.size(); ++i) {
-      bool last = i + 1 == shape_.size();
-      AxisId axis =
-          b_.axis(last ? "e" : cat("d", i), shape_[i], last ? b_.knob("BE", 64) : Extent::by(1));
-      b_.grid(axis);
-      at_.push_back(b_.at(axis));
-    }
-  }
-
-  void finish(const Stmt& stmt, const Partial& partial) {
-    const Shape dims = dims_of(stmt);
-    std::vector<Index> at = at_;
-    ValueId where = kNone;
-    if (!shared_) {
-      Dim count = element_count(dims);
-      where = b_.map(Op::lt, {b_.coord(at_[0], DType::i64), b_.dim(count, DType::i64)});
-      at = unflatten(dims);
-    }
-    AxisId p = b_.axis("p", original_.programs_along(stmt.axis), Extent::by(1));
-    std::vector<AxisId> axes;
-    for (const Index& index : at_) axes = unite(axes, axes_of(b_.program(), index));
-    ValueId total =
-        b_.loop(p, {{neutral(b_, stmt.reduction, partial.dtype), axes}},
-                [&](std::span<const ValueId> carried) {
-                  std::vector<Index> place = at;
-                  place.insert(place.begin(), b_.at(p));
-                  ValueId next = where == kNone ? b_.load(partial.finish_in, place)
-                                                : b_.load(partial.finish_in, place, where);
-                  return std::vector{b_.map(combining_op(stmt.reduction), {carried[0], next})};
-                })[0];
-    b_.store(partial.finish_out, at, b_.cast(total, b_.buffer(partial.finish_out).dtype), where);
-  }
-
-  // The coordinates of element number e of a tensor of these dims.
-  std::vector<Index> unflatten(const Shape& dims) const {
-    std::vector<Dim> strides = row_major_strides(dims);
-    std::vector<Index> at;
-    for (size_t i = 0; i < dims.size(); ++i) {
-      Index quotient = b_.floor_div(at_[0], strides[i]);
-      at.push_back(i == 0 ? quotient : b_.mod(quotient, dims[i]));
-    }
-    return at;
-  }
-
-  // Among other shapes a scalar is a vector of one, so that one coordinate alone owns it.
-  Shape dims_of(const Stmt& stmt) const {
-    const Shape& dims = original_.buffers[stmt.ref.buffer].dims;
-    return !shared_ && dims.empty() ? Shape{1} : dims;
-  }
-
   const Program& original_;
   Builder b_;
-  Shape shape_;
-  bool shared_ = true;
+  std::vector<AxisId> axes_;  // of results: those with more than one coordinate in a program
   std::vector<Index> at_;
 };
+
+// One program for each shape, in the order of their first results.
+void add_finishers(const Program& program, const std::vector<Stmt>& stmts, Expanded& expanded) {
+  auto shape_of = [&](size_t i) -> const Shape& {
+    return program.buffers[stmts[i].ref.buffer].dims;
+  };
+  std::vector<bool> done(stmts.size());
+  for (size_t first = 0; first < stmts.size(); ++first) {
+    if (done[first]) continue;
+    const size_t number = expanded.programs.size();
+    const std::string suffix = number == 1 ? "_finish" : cat("_finish", number);
+    Finisher finisher(program, shape_of(first), program.name + suffix);
+    std::vector<size_t> together;
+    for (size_t i = first; i < stmts.size(); ++i) {
+      if (shape_of(i) == shape_of(first)) together.push_back(i);
+    }
+    for (size_t i : together) {
+      done[i] = true;
+      expanded.partials[i].program = number;
+      finisher.declare(stmts[i], expanded.partials[i]);
+    }
+    for (size_t i : together) finisher.combine(stmts[i], expanded.partials[i]);
+    expanded.programs.push_back(finisher.run());
+  }
+}
 
 }  // namespace
 
@@ -173,8 +155,7 @@ Expanded expand_accumulate(const Program& program) {
   }
   tidy(main);
   expanded.programs.push_back(std::move(main));
-  Finisher finisher(program, program.name + "_finish");
-  expanded.programs.push_back(finisher.run(stmts, expanded.partials));
+  add_finishers(program, stmts, expanded);
   return expanded;
 }
 

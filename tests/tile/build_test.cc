@@ -181,6 +181,40 @@ TEST(TileExpand, PartialsAndOneFinishingProgram) {
 )");
 }
 
+// Results of other shapes have programs of their own: none compares numbers of elements, for which
+// a device might need integers of 64 bits.
+TEST(TileExpand, EachShapeIsFinishedByItsOwnProgram) {
+  const Program program = kernel(R"(
+kernel @sums {
+  in %x: f32[M, N, C]
+  out %all: f32[]
+  out %columns: f32[N, C]
+  out %largest: f32[]
+  order BP = 4
+  axis m: M by BP
+  axis n: N full
+  axis c: C full
+  grid m
+  %load0 = load %x[m, n, c] : f32[m, n, c]
+  accumulate.add %all[], reduce.add[m, n, c](%load0) over m
+  accumulate.add %columns[n, c], reduce.add[m](%load0) over m
+  accumulate.max %largest[], reduce.max[m, n, c](%load0) over m
+})");
+  const Expanded expanded = expand_accumulate(program);
+  ASSERT_EQ(expanded.programs.size(), 3u);
+  EXPECT_EQ(expanded.programs[1].name, "sums_finish");
+  EXPECT_EQ(expanded.programs[2].name, "sums_finish2");
+  EXPECT_EQ(expanded.partials[0].program, 1u);
+  EXPECT_EQ(expanded.partials[1].program, 2u);
+  EXPECT_EQ(expanded.partials[2].program, 1u);
+  for (const Program& part : expanded.programs) {
+    for (const Value& value : part.values) EXPECT_NE(value.dtype, DType::i64) << print(part);
+  }
+  std::mt19937_64 random(1);
+  const TensorMap inputs{{"x", random_tensor(random, {10, 3, 5}, -1, 1)}};
+  ASSERT_TRUE(run_program(program, {{"M", 10}, {"N", 3}, {"C", 5}}, inputs).ok());
+}
+
 // Partials of 16-bit floats keep their precision.
 TEST(TileExpand, SixteenBitsArePartiallySummedInF32) {
   Program program = kernel(R"(
