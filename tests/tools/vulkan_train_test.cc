@@ -1,0 +1,125 @@
+// weft train on a Vulkan device beside the CPU: the same losses, and runs that change devices.
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <map>
+
+#include "test_paths.h"
+#include "tests/support/suite.h"
+#include "tests/tools/train_fixture.h"
+
+namespace weft {
+namespace {
+
+class VulkanTrainTest : public TrainTest {
+ protected:
+  void SetUp() override {
+    TrainTest::SetUp();
+    if (suite() == "quick") GTEST_SKIP() << "not in the quick suite";
+    if (weft("devices").out.find("vulkan:0") == std::string::npos) GTEST_SKIP() << "no Vulkan";
+    ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
+  }
+  void TearDown() override {
+    ::unsetenv("WEFT_VULKAN_VALIDATION");
+    TrainTest::TearDown();
+  }
+
+  void run(const std::string& command) const {
+    const Outcome outcome = weft(command);
+    ASSERT_EQ(outcome.code, 0) << command << "\n" << outcome.err;
+  }
+
+  // By step, in training and at evaluations.
+  using Losses = std::map<std::pair<int64_t, std::string>, double>;
+  Losses losses(const std::string& run) const {
+    Losses found;
+    for (const nlohmann::json& line : metrics(run)) {
+      for (const char* name : {"loss", "val_loss"}) {
+        if (line.contains(name)) found[{line["step"], name}] = line[name];
+      }
+    }
+    return found;
+  }
+
+  // Adam divides small gradients by their own size, so that a difference in rounding grows with
+  // every step: in few steps a loss may be off by 1e-5 of itself for each of them.
+  void expect_same_losses(const std::string& one, const std::string& other, size_t count) const {
+    const Losses a = losses(one);
+    const Losses b = losses(other);
+    EXPECT_GE(a.size(), count);
+    ASSERT_EQ(a.size(), b.size());
+    for (const auto& [place, loss] : a) {
+      ASSERT_TRUE(b.contains(place)) << place.second << " of step " << place.first;
+      EXPECT_NEAR(b.at(place), loss, 1e-5 * static_cast<double>(place.first) * loss)
+          << place.second << " of step " << place.first;
+    }
+  }
+
+  // The root of the mean square of how far losses are apart, in parts of themselves.
+  double distance(const std::string& one, const std::string& other) const {
+    const Losses a = losses(one);
+    const Losses b = losses(other);
+    EXPECT_EQ(a.size(), b.size());
+    double sum = 0;
+    for (const auto& [place, loss] : a) sum += std::pow(b.at(place) / loss - 1, 2);
+    return std::sqrt(sum / static_cast<double>(a.size()));
+  }
+};
+
+TEST_F(VulkanTrainTest, ARunChangesDevicesAndComesBack) {
+  const int part = suite() == "slow" ? 40 : 6;  // steps on a device
+  const std::string model =
+      "train gpt-char --text text.txt --schedule constant --log-every 1 --eval-every " +
+      std::to_string(part) + kSmallModel;
+  auto until = [&](int parts) { return " --steps " + std::to_string(parts * part); };
+  run(model + until(1) + " --out run");
+  run("train --resume run -q --device vulkan" + until(2));
+  run(model + until(2) + " --out whole");
+  // It was not the CPU again.
+  EXPECT_TRUE(last_checkpoint("run") != last_checkpoint("whole"));
+  run("train --resume run -q" + until(3));
+  run("train --resume whole -q" + until(3));
+  expect_same_losses("whole", "run", static_cast<size_t>(3 * part + 3));
+}
+
+// What `./dev quickstart` trains.
+class QuickstartOnVulkan : public VulkanTrainTest {
+ protected:
+  void SetUp() override {
+    VulkanTrainTest::SetUp();
+    if (IsSkipped()) return;
+    const std::string script = "python3 " WEFT_SOURCE_DIR "/examples/make_phrases.py '";
+    ASSERT_EQ(std::system((script + folder_ + "' > /dev/null").c_str()), 0);
+  }
+  static std::string command(const std::string& more) {
+    return "train transformer-tiny --src train.en --tgt train.ko --valid-src valid.en --valid-tgt "
+           "valid.ko --d-model 128 --layers 2 --heads 4 --d-ff 256 --vocab-size 400 --schedule "
+           "cosine --lr 2e-3 --warmup 100 --max-tokens 2048 -q " +
+           more;
+  }
+};
+
+TEST_F(QuickstartOnVulkan, FirstStepsHaveTheLossesOfTheCpu) {
+  const std::string steps = "--steps 5 --eval-every 5 --log-every 1 ";
+  run(command(steps + "--out cpu"));
+  run(command(steps + "--out gpu --device vulkan"));
+  EXPECT_TRUE(last_checkpoint("cpu") != last_checkpoint("gpu"));  // it was not the CPU again
+  expect_same_losses("cpu", "gpu", 6);
+}
+
+// Over many steps rounding moves single losses of two CPUs by 1%: a Vulkan device is to be no
+// further from the CPU than twice what the CPU's own code is with vectors of another width.
+TEST_F(QuickstartOnVulkan, TrainsAsOnTheCpuAndTranslates) {
+  if (suite() != "slow") GTEST_SKIP() << "in the slow suite";
+  const std::string steps = "--steps 400 --eval-every 100 --log-every 10 ";
+  run(command(steps + "--out cpu"));
+  run(command(steps + "--out narrow --target-cpu generic"));
+  run(command(steps + "--out gpu --device vulkan"));
+  EXPECT_LE(distance("cpu", "gpu"), 2 * distance("cpu", "narrow"));
+  write("some.txt", "I love you\nthe teacher reads a book\n");
+  const Outcome there = weft("translate gpu --device vulkan", path("some.txt"));
+  ASSERT_EQ(there.code, 0) << there.err;
+  EXPECT_EQ(there.out, weft("translate gpu", path("some.txt")).out);
+}
+
+}  // namespace
+}  // namespace weft
