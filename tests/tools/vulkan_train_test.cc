@@ -79,6 +79,10 @@ TEST_F(VulkanTrainTest, ARunChangesDevicesAndComesBack) {
   run("train --resume run -q" + until(3));
   run("train --resume whole -q" + until(3));
   expect_same_losses("whole", "run", static_cast<size_t>(3 * part + 3));
+  const std::string text = "generate run --prompt 'the cat' --temperature 0 --max-tokens 12";
+  const Outcome there = weft(text + " --device vulkan");
+  ASSERT_EQ(there.code, 0) << there.err;
+  EXPECT_EQ(there.out, weft(text).out);
 }
 
 // What `./dev quickstart` trains.
