@@ -45,15 +45,14 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
                                                   llvm::Value* begin) {
   Streams streams;
   if (product.near_lhs != nullptr) {
-    llvm::Value* step = dim(product.near_step);
-    llvm::Value* across = product.near_along_m ? i64(1) : step;
-    llvm::Value* start = ir_.CreateMul(first, across);
+    const int64_t across = product.near_along_m ? 1 : product.near_step;
+    llvm::Value* line = product.near_along_m ? ir_.CreateSDiv(first, i64(product.rows)) : first;
+    llvm::Value* start = ir_.CreateMul(line, i64(product.near_step));
     llvm::Value* address = element_address(product.near_lhs, start, product.memory);
     for (int i = 0; i < product.rows; ++i) {
-      streams.addresses.push_back(
-          element_address(address, ir_.CreateMul(i64(i), across), product.memory));
+      streams.addresses.push_back(element_address(address, i64(i * across), product.memory));
     }
-    streams.step = product.near_along_m ? step : i64(1);
+    streams.step = i64(product.near_along_m ? product.rows : 1);
     return streams;
   }
   if (product.packed_lhs != nullptr) {
@@ -157,6 +156,35 @@ void KernelEmitter::prefetch_panel(const Product& product, llvm::Value* share, l
   });
 }
 
+// Sums of a tile do not stay near the core from one block of k to the next: those of the next
+// micro-tile are asked for, unless there is but one block.
+void KernelEmitter::prefetch_sums(const Product& product, llvm::Value* row, llvm::Value* column) {
+  if (product.m == tile::kNone || product.few) return;
+  llvm::Value* below = ir_.CreateAdd(row, i64(product.rows));
+  llvm::Value* right = ir_.CreateAdd(column, i64(product.columns()));
+  llvm::Value* ends = product.keeps_rows ? ir_.CreateICmpSGE(right, axes_[product.n].size)
+                                         : ir_.CreateICmpSGE(below, axes_[product.m].size);
+  if (product.keeps_rows) {
+    row = ir_.CreateSelect(ends, below, row);
+    column = ir_.CreateSelect(ends, i64(0), right);
+  } else {
+    row = ir_.CreateSelect(ends, i64(0), below);
+    column = ir_.CreateSelect(ends, right, column);
+  }
+  const int64_t line = 64 / byte_size(product.memory);
+  if_then(ir_.CreateICmpSGT(product.depth, i64(product.k_block)), [&] {
+    for (int i = 0; i < product.rows; ++i) {
+      llvm::Value* start = ir_.CreateMul(ir_.CreateAdd(row, i64(i)), dim(product.sums.strides[0]));
+      for (int64_t at = 0; at < product.columns(); at += line) {
+        // Not in bounds: after the last one nothing follows, which a prefetch does not mind.
+        llvm::Value* there = ir_.CreateAdd(start, ir_.CreateAdd(column, i64(at)));
+        prefetch(ir_.CreateGEP(memory_type(product.memory), product.sums.address, there),
+                 /*nearest=*/true);
+      }
+    }
+  });
+}
+
 llvm::Value* KernelEmitter::sum_address(const Product& product, llvm::Value* row,
                                         llvm::Value* column) {
   llvm::Value* at = column;
@@ -219,6 +247,7 @@ void KernelEmitter::multiply(const Product& product) {
         const Streams columns = rhs_stream(product, column, begin);
         prefetch_near(product, row, column, begin, end);
         prefetch_panel(product, share, row, column, begin, end);
+        prefetch_sums(product, row, column);
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {
           llvm::Value* at = ir_.CreateAdd(column, i64(i % product.vectors * product.lanes));

@@ -14,10 +14,10 @@ void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
   if (plain && !product.near_along_m && !pays_near_copy(product)) return;
   const Dim height = round_up(most_coordinates(m), product.rows);
   if (product.rows > kStreamedRows) {
-    const Dim gap = Product::kNearGap;
-    product.near_step = (product.near_along_m ? height : Dim(product.k_block)) + gap;
-    const Dim lines = product.near_along_m ? Dim(product.k_block) : height;
-    product.near_lhs = new_scratch(lines * product.near_step, product.memory, "near");
+    const int64_t rows = product.near_along_m ? product.rows : 1;  // of a line
+    product.near_step = product.k_block * rows + Product::kNearGap;
+    const Dim lines = Dim::floor_div(height, rows);
+    product.near_lhs = new_scratch(lines * Dim(product.near_step), product.memory, "near");
     return;  // copied block by block
   }
   product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
@@ -55,40 +55,47 @@ void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::
   llvm::Value* height = ir_.CreateMul(tiles, rows);
   llvm::Value* count = ir_.CreateSub(end, begin);
   llvm::Value* first_k = ir_.CreateAdd(product.k_base, begin);
-  auto row = [&](llvm::Value* local) { return clamped(product.m, local); };
-  auto k = [&](llvm::Value* local) { return ir_.CreateAdd(first_k, local); };
-  const int lanes = product.lanes;
+  auto at_k = [&](llvm::Value* local, int lanes, const std::function<void()>& body) {
+    at_level(product.k, ir_.CreateAdd(first_k, local), lanes, body);
+  };
+  auto at_row = [&](llvm::Value* local, int lanes, const std::function<void()>& body) {
+    at_level(product.m, clamped(product.m, local), lanes, body);
+  };
+  // In vectors up to `whole`, then single elements.
+  auto along = [&](llvm::Value* stop, llvm::Value* whole, int lanes,
+                   const std::function<void(llvm::Value*, int)>& body) {
+    loop(i64(0), whole, i64(lanes), "copy", [&](llvm::Value* at) { body(at, lanes); });
+    loop(whole, stop, i64(1), "copy", [&](llvm::Value* at) { body(at, 1); });
+  };
+  auto whole = [&](llvm::Value* all, int lanes) {
+    return ir_.CreateSub(all, ir_.CreateSRem(all, i64(lanes)));
+  };
   if (product.near_along_m) {
-    loop(i64(0), count, i64(1), "near", [&](llvm::Value* line) {
-      at_level(product.k, k(line), 1, [&] {
-        llvm::Value* whole = ir_.CreateSub(size, ir_.CreateSRem(size, i64(lanes)));
-        copy_line(product, line, {product.m, i64(0), whole, lanes}, row);
-        copy_line(product, line, {product.m, whole, height, 1}, row);
+    loop(i64(0), count, i64(1), "near", [&](llvm::Value* k) {
+      at_k(k, 1, [&] {
+        llvm::Value* start = ir_.CreateMul(k, rows);
+        along(height, whole(size, product.rows), product.rows, [&](llvm::Value* row, int lanes) {
+          llvm::Value* at = ir_.CreateAdd(start, ir_.CreateSRem(row, rows));
+          at_row(row, lanes, [&] { put_near(product, ir_.CreateSDiv(row, rows), at); });
+        });
       });
     });
     return;
   }
-  loop(i64(0), height, i64(1), "near", [&](llvm::Value* line) {
-    at_level(product.m, row(line), 1, [&] {
-      llvm::Value* whole = ir_.CreateSub(count, ir_.CreateSRem(count, i64(lanes)));
-      copy_line(product, line, {product.k, i64(0), whole, lanes}, k);
-      copy_line(product, line, {product.k, whole, count, 1}, k);
+  loop(i64(0), height, i64(1), "near", [&](llvm::Value* row) {
+    at_row(row, 1, [&] {
+      along(count, whole(count, product.lanes), product.lanes,
+            [&](llvm::Value* k, int lanes) { at_k(k, lanes, [&] { put_near(product, row, k); }); });
     });
   });
 }
 
-// A part of one line of the copy, in vectors along `part.axis`.
-void KernelEmitter::copy_line(const Product& product, llvm::Value* line, const NearPart& part,
-                              const std::function<llvm::Value*(llvm::Value*)>& coordinate) {
-  llvm::Value* start = ir_.CreateMul(line, dim(product.near_step));
-  loop(part.begin, part.end, i64(part.lanes), "copy", [&](llvm::Value* local) {
-    at_level(part.axis, coordinate(local), part.lanes, [&] {
-      ir_.CreateAlignedStore(
-          narrow(eval_lanes(product.lhs), product.memory),
-          element_address(product.near_lhs, ir_.CreateAdd(start, local), product.memory),
-          alignment(product.memory));
-    });
-  });
+// Stores the lanes of lhs at an element of a line of its copy.
+void KernelEmitter::put_near(const Product& product, llvm::Value* line, llvm::Value* at) {
+  at = ir_.CreateAdd(ir_.CreateMul(line, i64(product.near_step)), at);
+  ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
+                         element_address(product.near_lhs, at, product.memory),
+                         alignment(product.memory));
 }
 
 // While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further

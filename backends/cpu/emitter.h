@@ -359,18 +359,11 @@ class KernelEmitter {
   void pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have);
 
   // emit_near.cc
-  struct NearPart {
-    AxisId axis;
-    llvm::Value* begin;
-    llvm::Value* end;
-    int lanes;
-  };
   void pack_lhs(Product& product, const Dim& depth);
   bool neighbours_along(ValueId id, AxisId axis, AxisId other) const;
   bool pays_near_copy(const Product& product) const;
   void copy_near(const Product& product, llvm::Value* begin, llvm::Value* end);
-  void copy_line(const Product& product, llvm::Value* line, const NearPart& part,
-                 const std::function<llvm::Value*(llvm::Value*)>& coordinate);
+  void put_near(const Product& product, llvm::Value* line, llvm::Value* at);
   void prefetch_near(const Product& product, llvm::Value* row, llvm::Value* column,
                      llvm::Value* begin, llvm::Value* end);
   void pack_row(const Product& product, llvm::Value* local);
@@ -400,6 +393,7 @@ class KernelEmitter {
   llvm::Value* panel_share(const Product& product);
   void prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
                       llvm::Value* column, llvm::Value* begin, llvm::Value* end);
+  void prefetch_sums(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,
                            llvm::Value* b);

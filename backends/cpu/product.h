@@ -46,12 +46,12 @@ struct KernelEmitter::Product {
   std::vector<ValueId> rhs_randoms = {};  // to be made before the copy
   llvm::Value* in_place = nullptr;        // a bool; null: never
   bool prefetch_rhs = false;
-  // lhs is read in place, or copied a block of k at a time: to lines of rows, or of columns if its
-  // neighbours lie along m. If there are few rows all of it is copied, to [m / rows][k][rows].
+  // lhs is read in place, or copied a block of k at a time: to lines [m][k], or [m / rows][k][rows]
+  // if its neighbours lie along m. If there are few rows all of it is copied, in that order.
   llvm::Value* packed_lhs = nullptr;
   llvm::Value* near_lhs = nullptr;
   bool near_along_m = false;
-  Dim near_step = 0;  // from line to line
+  int64_t near_step = 0;  // from line to line
 
   // What follows the product, if it is done to sums in registers (emit_finish.cc): stores, and sums
   // over rows with the scratch that holds them.

@@ -120,14 +120,15 @@ int64_t KernelEmitter::panel_columns(const Product& product) const {
   return begins && columns % product.columns() == 0 ? columns : 0;
 }
 
-// So much of k that what is read again stays in the cache where it should: a panel's block and its
-// rows in the first one; or the rows in a quarter of it, and the panels of a tile in half of the
-// second. Longer blocks load and store the sums less often.
+// So much of k that what is read again stays in the cache where it should. A panel's block is as
+// large as the first one: it is read in order, so that the second one keeps up, and longer blocks
+// load and store the sums less often, which no cache near the core holds. Or the rows take a
+// quarter of the first, and the panels of a tile half of the second.
 int64_t KernelEmitter::block_of_k(const Product& product) const {
   const int64_t bytes = byte_size(product.memory);
   if (!product.keeps_rows) {
-    const int64_t near = target_.l1_bytes * 3 / 4 / bytes;
-    return std::max<int64_t>(64, near / (product.rows + product.columns()) / 32 * 32);
+    const int64_t panel = target_.l1_bytes / bytes / product.columns();
+    return std::max<int64_t>(64, panel / 32 * 32);
   }
   const int64_t width = std::max<int64_t>(product.columns(), axes_[product.n].extent.value_or(0));
   const int64_t rows = target_.l1_bytes / 4 / bytes / product.rows;
