@@ -11,7 +11,7 @@ namespace {
 
 using tile::Extent;
 
-constexpr int64_t kBlockM = 96;
+constexpr int64_t kBlockM = 48;
 constexpr int64_t kBlockN = 256;
 constexpr int64_t kBlockK = 512;
 // A product with fewer tiles than this leaves threads idle: its programs add up parts of k instead,
