@@ -12,6 +12,7 @@
 #include "tests/support/random_attention.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/suite.h"
+#include "tests/vulkan/kernels.h"
 #include "tests/vulkan/shared_device.h"
 
 namespace weft {
@@ -27,12 +28,7 @@ std::vector<Kind> kinds() {
   plain.subgroup = 4;
   plain.shuffles = plain.texel_loads = plain.image_updates = false;
   plain.image_stores = 0;
-  simt::Profile gpu;
-  gpu.subgroup = 32;
-  gpu.texel_loads = gpu.image_updates = false;
-  gpu.image_stores = 0;
-  gpu.workgroup = true;
-  gpu.workgroup_bytes = 32768;
+  simt::Profile gpu = workgroup_profile();
   gpu.flash_rows = gpu.flash_rows_backward = 1;
   simt::Profile matrices = gpu;
   matrices.subgroup = 64;

@@ -7,6 +7,7 @@
 
 #include "backends/vulkan/compile.h"
 #include "ir/tile/text.h"
+#include "tests/vulkan/kernels.h"
 
 namespace weft {
 namespace {
@@ -160,33 +161,11 @@ TEST(SimtLowering, PowNeedsNoF64) {
   EXPECT_EQ(instructions(text, kCapability, kFloat64), 0u);
 }
 
-constexpr const char* kProduct = R"(kernel @product {
-  in %x: f32[M, 512]
-  in %w: f32[512, 256]
-  out %y: f32[M, 256]
-  free BM = 64
-  free BN = 64
-  free BK = 64
-  axis m: M by BM
-  axis n: 256 by BN
-  axis k: 512 by BK
-  grid m, n
-  %sum = loop k carry %c = 0.0 : f32[m, n] {
-    yield dot[k](load %x[m, k], load %w[k, n], %c)
-  }
-  store %y[m, n], %sum
-}
-)";
+std::string product() { return product_kernel("f32", /*bias=*/false); }
 
 // A GPU with subgroups of 32: both sides through workgroup memory, filled in turns.
 TEST(SimtLowering, ProductsOfTheWorkgroupFormReadTiles) {
-  simt::Profile profile;
-  profile.subgroup = 32;
-  profile.texel_loads = profile.image_updates = false;
-  profile.image_stores = 0;
-  profile.workgroup = true;
-  profile.workgroup_bytes = 32768;
-  const std::string glsl = glsl_of(kProduct, profile);
+  const std::string glsl = glsl_of(product(), workgroup_profile());
   EXPECT_THAT(glsl, HasSubstr("layout(local_size_x = 128) in;"));
   EXPECT_THAT(glsl, HasSubstr("// m = [lane 4, wave 4, reg 8]"));
   EXPECT_THAT(glsl, HasSubstr("// n = [pack 4, lane 8, reg 2]"));
@@ -202,9 +181,9 @@ TEST(SimtLowering, TilesFitInWorkgroupMemory) {
   profile.subgroup = 32;
   profile.workgroup = true;
   profile.workgroup_bytes = 16384;
-  EXPECT_THAT(glsl_of(kProduct, profile), HasSubstr("// m = [lane 4, wave 4, reg 2]"));
+  EXPECT_THAT(glsl_of(product(), profile), HasSubstr("// m = [lane 4, wave 4, reg 2]"));
   profile.workgroup_bytes = 1024;
-  EXPECT_THAT(glsl_of(kProduct, profile), Not(HasSubstr("shared")));
+  EXPECT_THAT(glsl_of(product(), profile), Not(HasSubstr("shared")));
 }
 
 // A sum whose length is known when it runs: four coordinates at a time, then the rest.

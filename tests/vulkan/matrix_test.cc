@@ -19,6 +19,7 @@
 #include "runtime/vulkan/self_test.h"
 #include "spv/matrix_loops.h"
 #include "test_paths.h"
+#include "tests/vulkan/kernels.h"
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
 
@@ -28,24 +29,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kProduct = R"(kernel @product {
-  in %x: f16[M, 512]
-  in %w: f16[512, 256]
-  in %b: f16[256]
-  out %y: f16[M, 256]
-  free BM = 64
-  free BN = 64
-  free BK = 64
-  axis m: M by BM
-  axis n: 256 by BN
-  axis k: 512 by BK
-  grid m, n
-  %sum = loop k carry %c = 0.0 : f16[m, n] {
-    yield dot[k](load %x[m, k], load %w[k, n], %c)
-  }
-  store %y[m, n], %sum + load %b[n]
-}
-)";
+std::string product() { return product_kernel("f16", /*bias=*/true); }
 
 // A discrete GPU as they are today.
 VulkanFacts gpu(uint32_t subgroup, std::vector<VulkanMatrix> matrices) {
@@ -77,7 +61,7 @@ std::string glsl_of(const std::string& text, const simt::Profile& profile) {
 
 TEST(Matrices, AKernelReadsAsItShould) {
   const std::string path = WEFT_SOURCE_DIR "/tests/vulkan/golden/product_f16.glsl";
-  const std::string text = glsl_of(kProduct, vulkan::profile_of(gpu(32, {{16, 16, 16}}), {}));
+  const std::string text = glsl_of(product(), vulkan::profile_of(gpu(32, {{16, 16, 16}}), {}));
   if (std::getenv("WEFT_UPDATE") != nullptr) {
     ASSERT_TRUE(write_file(path, text).ok());
   }
@@ -86,7 +70,7 @@ TEST(Matrices, AKernelReadsAsItShould) {
 
 TEST(Matrices, AKernelSaysWhatItNeeds) {
   const vulkan::CompiledPrograms made =
-      compiled(kProduct, vulkan::profile_of(gpu(32, {{16, 16, 16}}), {}));
+      compiled(product(), vulkan::profile_of(gpu(32, {{16, 16, 16}}), {}));
   const Kernel& kernel = made.kernels[0];
   EXPECT_THAT(kernel.needs,
               testing::IsSupersetOf({std::string("float16"), std::string("cooperative_matrix"),
@@ -98,14 +82,14 @@ TEST(Matrices, AKernelSaysWhatItNeeds) {
 TEST(Matrices, TheDeviceDecidesUnlessTheFormDoes) {
   const VulkanFacts device = gpu(32, {{16, 8, 8}, {16, 16, 16}, {8, 32, 16}});
   const std::string uses = "MATRIX_MUL_ADD";
-  EXPECT_THAT(glsl_of(kProduct, vulkan::profile_of(device, {})), HasSubstr("[lane 16, wave 4,"));
-  EXPECT_THAT(glsl_of(kProduct, vulkan::profile_of(device, {.matrices = simt::Matrices::none})),
+  EXPECT_THAT(glsl_of(product(), vulkan::profile_of(device, {})), HasSubstr("[lane 16, wave 4,"));
+  EXPECT_THAT(glsl_of(product(), vulkan::profile_of(device, {.matrices = simt::Matrices::none})),
               Not(HasSubstr(uses)));
   VulkanFacts refused = device;
   for (VulkanFeature& feature : refused.features) {
     if (feature.name == "cooperative_matrix") feature.refused = "its self-test gave 2 instead of 1";
   }
-  EXPECT_THAT(glsl_of(kProduct, vulkan::profile_of(refused, {})), Not(HasSubstr(uses)));
+  EXPECT_THAT(glsl_of(product(), vulkan::profile_of(refused, {})), Not(HasSubstr(uses)));
   // A size that failed is not used, the others are.
   refused = device;
   for (VulkanFeature& feature : refused.features) {
@@ -117,7 +101,7 @@ TEST(Matrices, TheDeviceDecidesUnlessTheFormDoes) {
 TEST(Matrices, OnlyNumbersOfHalfPrecision) {
   const simt::Profile profile = vulkan::profile_of(gpu(32, {{16, 16, 16}}), {});
   auto with = [&](const std::string& from, const std::string& to) {
-    std::string text = kProduct;
+    std::string text = product();
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
     return glsl_of(text, profile);
@@ -134,12 +118,12 @@ TEST(Matrices, OnlyNumbersOfHalfPrecision) {
 }
 
 TEST(Matrices, LanesHoldWhatTheirFragmentsDo) {
-  const std::string wide = glsl_of(kProduct, vulkan::profile_of(gpu(64, {{16, 16, 16}}), {}));
+  const std::string wide = glsl_of(product(), vulkan::profile_of(gpu(64, {{16, 16, 16}}), {}));
   EXPECT_THAT(wide, HasSubstr("// m = [lane 16, wave 2, reg 2, fragment 16]"));
-  const std::string small = glsl_of(kProduct, vulkan::profile_of(gpu(16, {{8, 16, 16}}), {}));
+  const std::string small = glsl_of(product(), vulkan::profile_of(gpu(16, {{8, 16, 16}}), {}));
   EXPECT_THAT(small, HasSubstr("// m = [lane 8, wave 8, reg 2, fragment 8]"));
   // Subgroups that are smaller than a fragment has rows.
-  EXPECT_THAT(glsl_of(kProduct, vulkan::profile_of(gpu(8, {{16, 16, 16}}), {})),
+  EXPECT_THAT(glsl_of(product(), vulkan::profile_of(gpu(8, {{16, 16, 16}}), {})),
               Not(HasSubstr("MATRIX_MUL_ADD")));
 }
 
@@ -166,7 +150,7 @@ bool is_valid(const Words& words, std::string& why) {
 // spirv-val of 2023 knows the words that glslang writes, and not those of KHR.
 TEST(Matrices, WordsAreThoseOfKhr) {
   const simt::Profile profile = vulkan::profile_of(gpu(32, {{16, 8, 32}}), {});
-  const vulkan::CompiledPrograms made = compiled(kProduct, profile);
+  const vulkan::CompiledPrograms made = compiled(product(), profile);
   const Words before = vulkan::compile_glsl("product", made.texts[0].glsl).value();
   std::string why;
   EXPECT_TRUE(is_valid(before, why)) << why;
