@@ -86,6 +86,21 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   innermost_ = before;
 }
 
+// A number as words of workgroup memory: the variable that has them as parts, and how it is made
+// and read.
+struct Words {
+  std::string type;
+  std::string word;
+  std::vector<std::string> parts = {""};
+  std::string unpack = {};
+  std::string pack = {};
+};
+Words words_of(const std::string& type) {
+  if (type == "vec4") return {type, "float", {".x", ".y", ".z", ".w"}};
+  if (type == "int64_t") return {"ivec2", "int", {".x", ".y"}, "unpackInt2x32", "packInt2x32"};
+  return {type, type};
+}
+
 // Every lane that differs only in its digits of `axes` ends with what all of them have together.
 void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::string>& variables,
                       const std::vector<std::string>& types,
@@ -129,23 +144,30 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       const std::string first =
           integer("place - (place / " + stride + ") % " + size + " * " + stride);
       for (size_t i = 0; i < variables.size(); ++i) {
+        const Words words = words_of(types[i]);
+        std::string sent = variables[i];
+        if (words.type != types[i]) {
+          sent = fresh("words");
+          line(words.type + " " + sent + " = " + words.unpack + "(" + variables[i] + ");");
+        }
         std::vector<std::string> names;
         for (int64_t other = 0; other < digit.size; ++other) {
           names.push_back(fresh("other"));
-          line(types[i] + " " + names.back() + ";");
-          parts[static_cast<size_t>(other)].push_back(names.back());
+          line(words.type + " " + names.back() + ";");
         }
-        const bool four = types[i] == "vec4";
-        for (const char* part : {".x", ".y", ".z", ".w"}) {
+        for (const std::string& part : words.parts) {
           line("barrier();");
-          line("exchange[place] = weft_bits(" + variables[i] + (four ? part : "") + ");");
+          line("exchange[place] = weft_bits(" + sent + part + ");");
           line("barrier();");
           for (int64_t other = 0; other < digit.size; ++other) {
-            line(names[static_cast<size_t>(other)] + (four ? part : "") + " = weft_" +
-                 (four ? "float" : types[i]) + "(exchange[" + first + " + " +
-                 std::to_string(other * digit.stride) + "]);");
+            line(names[static_cast<size_t>(other)] + part + " = weft_" + words.word + "(exchange[" +
+                 first + " + " + std::to_string(other * digit.stride) + "]);");
           }
-          if (!four) break;
+        }
+        for (int64_t other = 0; other < digit.size; ++other) {
+          const std::string& name = names[static_cast<size_t>(other)];
+          parts[static_cast<size_t>(other)].push_back(
+              words.type == types[i] ? name : words.pack + "(" + name + ")");
         }
       }
       for (size_t i = 0; i < variables.size(); ++i) line(variables[i] + " = " + parts[0][i] + ";");

@@ -1,6 +1,7 @@
 // weft train on a Vulkan device beside the CPU: the same losses, and runs that change devices.
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "test_paths.h"
@@ -124,6 +125,23 @@ TEST_F(QuickstartOnVulkan, TrainsAsOnTheCpuAndTranslates) {
   const Outcome there = weft("translate gpu --device vulkan", path("some.txt"));
   ASSERT_EQ(there.code, 0) << there.err;
   EXPECT_EQ(there.out, weft("translate gpu", path("some.txt")).out);
+}
+
+// Real sentences, with the preset's dropout.
+TEST_F(VulkanTrainTest, Multi30kHasTheLossesOfTheCpu) {
+  if (suite() != "slow") GTEST_SKIP() << "in the slow suite";
+  const std::string data = WEFT_SOURCE_DIR "/../shared/data/multi30k/tok/";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no ../shared/data/multi30k";
+  auto files = [&](const std::string& option, const std::string& name) {
+    return " --" + option + "src " + data + name + ".lc.norm.tok.en.gz --" + option + "tgt " +
+           data + name + ".lc.norm.tok.de.gz";
+  };
+  const std::string model = "train transformer-tiny" + files("", "train") + files("valid-", "val") +
+                            " --max-tokens 512 --steps 300 --eval-every 100 --log-every 10 -q";
+  run(model + " --out cpu");
+  run(model + " --out gpu --device vulkan");
+  EXPECT_TRUE(last_checkpoint("cpu") != last_checkpoint("gpu"));  // it was not the CPU again
+  expect_same_losses("cpu", "gpu", 34);
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 
 #include <cstdlib>
 
-#include "driver/verify_device.h"
-#include "ir/text/text.h"
 #include "tests/support/random_attention.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/suite.h"
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
+#include "tests/vulkan/verify.h"
 
 namespace weft {
 namespace {
@@ -24,21 +23,6 @@ uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 10
 void validate(uint64_t seed) {
   const bool assisted = suite() == "slow" && seed / kChunks % 25 == 0;
   ::setenv("WEFT_VULKAN_VALIDATION", assisted ? "gpu" : "1", 1);
-}
-
-// Every kernel of every graph; any message of the validation layers is a failure of the run.
-void expect_right(const Module& module, const DimBinding& sizes, uint64_t seed,
-                  simt::Mapping mapping) {
-  SCOPED_TRACE(simt::str({mapping}));
-  validate(seed);
-  DeviceVerifyOptions options;
-  options.request.form.mapping = mapping;
-  options.common.dims = sizes;
-  options.common.seed = seed;
-  options.request.device = "vulkan";
-  Result<DeviceVerifyReport> report = verify_device(module, options);
-  ASSERT_TRUE(report.ok()) << render(report.diagnostics()) << print(module);
-  EXPECT_TRUE(report->ok()) << report->difference << print(module);
 }
 
 // Both forms of kernels; by turns, but for the slow suite.
@@ -73,8 +57,9 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
     ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     if (made.spelling.find(" f64 ") != std::string::npos) continue;
     lack(seed);
+    validate(seed);
     for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
-      expect_right(module, {}, seed, mapping);
+      expect_agrees(module, {}, seed, mapping);
     }
   }
 }
@@ -90,8 +75,9 @@ TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
       ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     }
     lack(seed);
+    validate(seed);
     for (simt::Mapping mapping : mappings(seed)) {
-      expect_right(module, random_sizes(module, seed), seed, mapping);
+      expect_agrees(module, random_sizes(module, seed), seed, mapping);
     }
   }
 }
