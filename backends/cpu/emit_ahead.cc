@@ -58,20 +58,21 @@ std::vector<tile::ValueId> KernelEmitter::loads_ahead(const std::vector<Sink>& s
   return loads;
 }
 
-// Asks for the line that a vector of the nest has in the next program; once a line.
-void KernelEmitter::ask_ahead(const Nest& nest, size_t part) {
+// Asks for the lines that vectors of the nest have in the next program.
+void KernelEmitter::ask_ahead(const Nest& nest) {
   if (nest.ahead.empty()) return;
   const AxisId next = program_.grid.back().axis;
   const int64_t extent = program_.size_of(program_.axes[next].extent).value();
   for (ValueId id : nest.ahead) {
     const Value& value = program_.values[id];
-    const int64_t begins = static_cast<int64_t>(part) * nest.lanes * byte_size(value.dtype);
-    if (begins % kLine != 0) continue;
-    llvm::Value* at =
+    llvm::Value* first =
         ir_.CreateAdd(offset(value.ref, nullptr).first, dim(step_along(id, next) * Dim(extent)));
-    // Not in bounds: behind the last program nothing follows, which a prefetch does not mind.
-    prefetch(ir_.CreateGEP(memory_type(value.dtype), buffer_addresses_[value.ref.buffer], at),
-             /*nearest=*/false);
+    for (int64_t lane = 0; lane < nest.lanes; lane += kLine / byte_size(value.dtype)) {
+      // Not in bounds: behind the last program nothing follows, which a prefetch does not mind.
+      prefetch(ir_.CreateGEP(memory_type(value.dtype), buffer_addresses_[value.ref.buffer],
+                             ir_.CreateAdd(first, i64(lane))),
+               /*nearest=*/false);
+    }
   }
 }
 

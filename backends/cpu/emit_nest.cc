@@ -15,9 +15,10 @@ namespace {
 
 // Bodies of a reduction's main loop: enough sums side by side to hide the latency of an addition.
 constexpr size_t kReductionParts = 4;
-// Of a main loop that computes for long: more would not fit the registers; with 32 bytes a vector,
-// two are a line of memory.
-constexpr size_t kCostlyParts = 2;
+// Of a main loop that computes for long: so many vectors side by side, operation by operation. What
+// one waits for, the others fill; one vector after the other would fill the core's queue with
+// operations that wait.
+constexpr int kCostlyVectors = 8;
 // What is left of such a loop is done in shorter vectors, since one by one costs as much each.
 constexpr int kFewestLanes = 4;
 
@@ -90,9 +91,9 @@ tile::AxisId KernelEmitter::choose_lane_axis(const std::vector<Sink>& sinks,
   return best;
 }
 
-// A vector's worth, or fewer where the axis has fewer coordinates.
-int KernelEmitter::lanes_along(AxisId axis) const {
-  const int lanes = target_.f32_lanes();
+// So many vectors' worth, or fewer where the axis has fewer coordinates.
+int KernelEmitter::lanes_along(AxisId axis, int vectors) const {
+  const int lanes = target_.f32_lanes() * vectors;
   if (!axes_[axis].extent) return lanes;
   auto most = static_cast<uint64_t>(std::max<int64_t>(1, *axes_[axis].extent));
   return static_cast<int>(std::min<uint64_t>(std::bit_floor(most), static_cast<uint64_t>(lanes)));
@@ -144,9 +145,11 @@ void KernelEmitter::emit_nest(const std::vector<Sink>& sinks) {
     nest.lanes = lanes_along(lane);
     nest.parts = nest.reduces ? kReductionParts : 1;
     if (!strips && is_costly(sinks)) {
-      nest.parts = kCostlyParts;
+      const bool finds = finds_place(sinks);
+      nest.fewest_lanes = finds ? nest.lanes : kFewestLanes;
+      nest.parts = 1;
+      if (!finds) nest.lanes = lanes_along(lane, kCostlyVectors);
       nest.ahead = loads_ahead(sinks, lane);
-      nest.fewest_lanes = finds_place(sinks) ? nest.lanes : kFewestLanes;
     }
     strips ? emit_strips_nest(nest, 0) : emit_axes(nest, 0);
   }
@@ -205,7 +208,7 @@ void KernelEmitter::emit_lane_loop(const Nest& nest) {
       for (size_t part = 0; part < parts; ++part) {
         llvm::Value* here = ir_.CreateAdd(first, i64(lanes * static_cast<int64_t>(part)));
         at_level(axis, here, lanes, [&] {
-          if (parts == nest.parts) ask_ahead(nest, part);
+          if (lanes == nest.lanes && part == 0) ask_ahead(nest);
           emit_body(nest, lanes, part);
         });
       }
@@ -217,8 +220,12 @@ void KernelEmitter::emit_lane_loop(const Nest& nest) {
     if (!never_partial(axis, nest.lanes * static_cast<int64_t>(nest.parts)) || nest.parts == 1) {
       vectors(nest.lanes, 1);
     }
-    if (never_partial(axis, nest.lanes)) return;
-    for (int lanes = nest.lanes / 2; lanes >= nest.fewest_lanes; lanes /= 2) vectors(lanes, 1);
+    for (int lanes = nest.lanes;;) {
+      if (never_partial(axis, lanes)) return;
+      lanes = lanes > target_.f32_lanes() ? target_.f32_lanes() : lanes / 2;
+      if (lanes < nest.fewest_lanes) break;
+      vectors(lanes, 1);
+    }
   }
   loop(at, end, i64(1), name + ".rest",
        [&](llvm::Value* here) { at_level(axis, here, 1, [&] { emit_body(nest, 1, 0); }); });

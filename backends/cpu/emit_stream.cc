@@ -16,9 +16,10 @@ constexpr int64_t kLargeBytes = 4 << 20;
 // True if every vector of the store begins at a multiple of its size, as these stores must.
 bool KernelEmitter::may_stream(const tile::Stmt& stmt, int lanes) const {
   const tile::Buffer& buffer = program_.buffers[stmt.ref.buffer];
-  if (!stmt.stream || lanes * 8 * byte_size(buffer.dtype) != target_.vector_bits) return false;
+  const int64_t vector = target_.vector_bits / 8 / byte_size(buffer.dtype);
+  if (!stmt.stream || lanes % vector != 0) return false;
   if (!target_.triple.starts_with("x86_64")) return false;
-  auto whole = [&](const Dim& step) { return step.is_constant() && step.constant() % lanes == 0; };
+  auto whole = [&](const Dim& step) { return step.is_constant() && step.constant() % vector == 0; };
   for (size_t d = 0; d < stmt.ref.at.size(); ++d) {
     const tile::Index& at = stmt.ref.at[d];
     if (!whole(at.offset * buffer.strides[d])) return false;
@@ -29,8 +30,8 @@ bool KernelEmitter::may_stream(const tile::Stmt& stmt, int lanes) const {
       const tile::Axis& axis = program_.axes[term.axis_id];
       const bool unit = (term.scale * buffer.strides[d]).is_constant(1);
       if (!unit || term.axis_id != lane_axis_) return false;
-      if (program_.size_of(axis.extent).value_or(0) % lanes != 0) return false;
-      if (axis.inner && program_.size_of(*axis.inner).value_or(0) % lanes != 0) return false;
+      if (program_.size_of(axis.extent).value_or(0) % vector != 0) return false;
+      if (axis.inner && program_.size_of(*axis.inner).value_or(0) % vector != 0) return false;
     }
   }
   return true;

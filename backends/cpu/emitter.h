@@ -218,7 +218,7 @@ class KernelEmitter {
   int nest_score(const std::vector<Sink>& sinks, AxisId axis) const;
   int lane_score(ValueId id, AxisId axis, std::set<ValueId>& seen) const;
   int ref_score(const tile::Ref& ref, AxisId axis) const;
-  int lanes_along(AxisId axis) const;
+  int lanes_along(AxisId axis, int vectors = 1) const;
   void emit_axes(const Nest& nest, size_t depth);
   void emit_lane_loop(const Nest& nest);
   void emit_body(const Nest& nest, int lanes, size_t part);
@@ -231,7 +231,7 @@ class KernelEmitter {
                          const std::function<void(ValueId)>& fn) const;
   bool is_costly(const std::vector<Sink>& sinks) const;
   std::vector<ValueId> loads_ahead(const std::vector<Sink>& sinks, AxisId lane) const;
-  void ask_ahead(const Nest& nest, size_t part);
+  void ask_ahead(const Nest& nest);
 
   // emit_reduce.cc
   void start_accumulators(const Nest& nest);
