@@ -7,24 +7,28 @@
 namespace weft::simt {
 namespace {
 
-// Whether a value is another in each tile of a loop.
+// Whether a value is another in each tile of a loop, or of one inside it.
 class LoopDependence {
  public:
   LoopDependence(const tile::Program& program, const Stmt& loop, const Facts& facts)
-      : p_(program), loop_(loop), facts_(facts) {}
+      : p_(program), axes_{loop.axis}, facts_(facts) {
+    for_each_statement(loop.body, [&](const Stmt& inner) {
+      if (inner.kind == Stmt::loop) axes_.insert(inner.axis);
+    });
+  }
 
   bool depends(ValueId id) {
     auto found = known_.find(id);
     if (found != known_.end()) return found->second;
     const Value& value = p_.values[id];
+    auto walked = [&](AxisId axis) { return axes_.contains(axis); };
     bool result = value.kind == Value::carried || value.kind == Value::result ||
-                  std::ranges::count(value.axes, loop_.axis) > 0;
+                  std::ranges::any_of(value.axes, walked) ||
+                  std::ranges::any_of(value.axes_reduced, walked);
     if (value.kind == Value::load) result |= facts_.written.contains(value.ref.buffer);
     tile::for_each_index(value, [&](const Index& index) {
-      tile::for_each_term(index,
-                          [&](const Index::Term& term) { result |= term.axis_id == loop_.axis; });
+      tile::for_each_term(index, [&](const Index::Term& term) { result |= walked(term.axis_id); });
     });
-    for (AxisId axis : value.axes_reduced) result |= axis == loop_.axis;
     tile::for_each_use(value, [&](ValueId use) { result = result || depends(use); });
     known_[id] = result;
     return result;
@@ -32,7 +36,7 @@ class LoopDependence {
 
  private:
   const tile::Program& p_;
-  const Stmt& loop_;
+  std::set<AxisId> axes_;
   const Facts& facts_;
   std::map<ValueId, bool> known_;
 };
