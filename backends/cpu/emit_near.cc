@@ -99,10 +99,11 @@ void KernelEmitter::put_near(const Product& product, llvm::Value* line, llvm::Va
 }
 
 // While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further
-// along k, or those of the next program. Each micro-tile asks for a share of it.
+// along k, or those of the next program. Each micro-tile asks for a share of it. Not if it lies
+// along m: its copy has many lines under way by itself, and such products were faster without.
 void KernelEmitter::prefetch_near(const Product& product, llvm::Value* row, llvm::Value* column,
                                   llvm::Value* begin, llvm::Value* end) {
-  if (product.near_lhs == nullptr || !is_plain_load(product.lhs)) return;
+  if (product.near_lhs == nullptr || product.near_along_m || !is_plain_load(product.lhs)) return;
   const std::optional<int64_t> height = axes_[product.m].extent;
   const std::optional<int64_t> width = axes_[product.n].extent;
   if (!height || !width) return;
@@ -118,15 +119,6 @@ void KernelEmitter::prefetch_near(const Product& product, llvm::Value* row, llvm
     prefetch(ir_.CreateGEP(memory_type(product.memory), from, ir_.CreateAdd(ahead, offset)),
              /*nearest=*/false);
   };
-  if (product.near_along_m) {
-    const int64_t share = (product.k_block + panels - 1) / panels;
-    llvm::Value* from =
-        plain_address(product, product.lhs, product.m, clamped(product.m, row), begin);
-    llvm::Value* first = ir_.CreateMul(panel, i64(share));
-    loop(first, ir_.CreateAdd(first, i64(share)), i64(1), "prefetch",
-         [&](llvm::Value* k) { ask(from, ir_.CreateMul(k, dim(step_k))); });
-    return;
-  }
   if (!step_k.is_constant(1)) return;
   const int64_t line = 64 / byte_size(product.memory);
   const int64_t share = (product.k_block / line + panels - 1) / panels * line;  // of a row

@@ -86,12 +86,16 @@ void KernelEmitter::shape_product(Product& product) {
   if (product.keeps_rows) product.k_block = block_of_k(product);
 }
 
-// Where lhs is read in place, as it lies along k. Panels that come from memory, not from a copy
-// just made, are better read once for all rows.
+// Where lhs is read in place, as it lies along k; or is copied anyway, as it lies along m, and k is
+// longer than the block that a panel would have. Panels that come from memory, not from a copy just
+// made, are better read once for all rows.
 bool KernelEmitter::can_keep_rows(const Product& product) const {
   if (product.m == tile::kNone || product.few || product.laid_out > 0) return false;
   if (product.columns() < kWide * product.rows || !is_plain_load(product.lhs)) return false;
-  return step_along(product.lhs, product.k).is_constant(1);
+  if (step_along(product.lhs, product.k).is_constant(1)) return true;
+  const Dim depth = most_coordinates(product.k);
+  const bool one_block = depth.is_constant() && depth.constant() <= product.k_block;
+  return step_along(product.lhs, product.m).is_constant(1) && !one_block;
 }
 
 // The columns of the panels that rhs lies in, if it is a load %w[n / C, k, mod(n, C)] and the
