@@ -164,7 +164,7 @@ Status LayoutChooser::fit_all() {
     }
     const std::optional<int64_t> size = given(axis);
     if (size && facts_.held(axis)) hold_all(taken, *size);
-    taken.stepped = !size || *size > taken.span();
+    taken.stepped = !size || *size > taken.span() || *size == 0;  // no step at all
     if (!taken.stepped) continue;
     if (extent.kind != Extent::whole && *size % taken.span() != 0) {
       return error({}, "kernel @", p_.name, ": ", *size, " coordinates of axis ",

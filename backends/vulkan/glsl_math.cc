@@ -91,9 +91,9 @@ std::string erf_text() {
          " + x;\n"
          "  float size = abs(x);\n"
          "  float at = min(size, 4.0) - 2.5;\n"
-         "  float far = 1.0 - " +
+         "  float far = size < 4.0 ? 1.0 - " +
          poly("at", kErfcLarge) +
-         ";\n"
+         " : 1.0;\n"
          "  float result = mix(mix(far, -far, x < 0.0), near, size < 1.0);\n"
          "  return mix(result, x, isnan(x));\n"
          "}\n";
