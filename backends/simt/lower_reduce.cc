@@ -7,6 +7,30 @@
 #include "ir/support/check.h"
 
 namespace weft::simt {
+namespace {
+
+// A number as words of 32 bits: the variable that has them as parts, and how it is made and read.
+struct Words {
+  std::string type;
+  std::string word;
+  std::vector<std::string> parts = {""};
+  std::string unpack = {};
+  std::string pack = {};
+};
+
+Words words_of(const std::string& type) {
+  if (type == "vec4") return {type, "float", {".x", ".y", ".z", ".w"}};
+  if (type == "int64_t") return {"ivec2", "int", {".x", ".y"}, "unpackInt2x32", "packInt2x32"};
+  return {type, type};
+}
+
+// `function` of the argument, or the argument itself without one.
+std::string call(const std::string& function, const std::string& argument) {
+  return function.empty() ? argument : function + "(" + argument + ")";
+}
+
+}  // namespace
+
 std::string Lowering::neutral(Reduce reduction, DType dtype) const {
   Value value;
   value.dtype = dtype;
@@ -86,21 +110,6 @@ void Lowering::in_steps(const std::vector<AxisId>& axes, const std::vector<Value
   innermost_ = before;
 }
 
-// A number as words of workgroup memory: the variable that has them as parts, and how it is made
-// and read.
-struct Words {
-  std::string type;
-  std::string word;
-  std::vector<std::string> parts = {""};
-  std::string unpack = {};
-  std::string pack = {};
-};
-Words words_of(const std::string& type) {
-  if (type == "vec4") return {type, "float", {".x", ".y", ".z", ".w"}};
-  if (type == "int64_t") return {"ivec2", "int", {".x", ".y"}, "unpackInt2x32", "packInt2x32"};
-  return {type, type};
-}
-
 // Every lane that differs only in its digits of `axes` ends with what all of them have together.
 void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::string>& variables,
                       const std::vector<std::string>& types,
@@ -113,18 +122,12 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
       const std::string mask = std::to_string(distance * layout.lane_stride) + "u";
       for (size_t i = 0; i < variables.size(); ++i) {
         others[i] = fresh("other");
-        // Subgroups exchange words of 32 bits.
-        std::string sent = variables[i];
-        std::string before, after;
-        if (types[i] == "bool") {
-          sent = "uint(" + sent + ")";
-          before = "bool(", after = ")";
-        } else if (types[i] == "int64_t") {
-          sent = "unpackInt2x32(" + sent + ")";
-          before = "packInt2x32(", after = ")";
-        }
-        line(types[i] + " " + others[i] + " = " + before + "subgroupShuffleXor(" + sent + ", " +
-             mask + ")" + after + ";");
+        // Subgroups exchange words, and no bool.
+        const bool flag = types[i] == "bool";
+        const Words words = words_of(types[i]);
+        const std::string sent = call(flag ? "uint" : words.unpack, variables[i]);
+        const std::string received = "subgroupShuffleXor(" + sent + ", " + mask + ")";
+        line(types[i] + " " + others[i] + " = " + call(flag ? "bool" : words.pack, received) + ";");
       }
       take(others);
     }
@@ -148,7 +151,7 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
         std::string sent = variables[i];
         if (words.type != types[i]) {
           sent = fresh("words");
-          line(words.type + " " + sent + " = " + words.unpack + "(" + variables[i] + ");");
+          line(words.type + " " + sent + " = " + call(words.unpack, variables[i]) + ";");
         }
         std::vector<std::string> names;
         for (int64_t other = 0; other < digit.size; ++other) {
@@ -166,8 +169,7 @@ void Lowering::across(const std::vector<AxisId>& axes, const std::vector<std::st
         }
         for (int64_t other = 0; other < digit.size; ++other) {
           const std::string& name = names[static_cast<size_t>(other)];
-          parts[static_cast<size_t>(other)].push_back(
-              words.type == types[i] ? name : words.pack + "(" + name + ")");
+          parts[static_cast<size_t>(other)].push_back(call(words.pack, name));
         }
       }
       for (size_t i = 0; i < variables.size(); ++i) line(variables[i] + " = " + parts[0][i] + ";");

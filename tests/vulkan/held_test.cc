@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "driver/verify_device.h"
 #include "ir/text/text.h"
 #include "passes/autodiff.h"
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
+#include "tests/vulkan/verify.h"
 
 namespace weft {
 namespace {
@@ -17,13 +17,11 @@ void expect_right(Module module, const DimBinding& dims, const std::string& layo
   ask_for_validation();
   if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
-    SCOPED_TRACE(simt::str({mapping}));
-    DeviceVerifyOptions options;
-    options.common.dims = dims;
-    options.request.device = "vulkan";
-    options.request.form.mapping = mapping;
-    options.request.keep_text = true;
-    const Result<Compiled> made = compile(module, options.request);
+    CompileRequest request;
+    request.device = "vulkan";
+    request.form.mapping = mapping;
+    request.keep_text = true;
+    const Result<Compiled> made = compile(module, request);
     ASSERT_TRUE(made.ok()) << render(made.diagnostics());
     std::string texts;
     for (const KernelDump& kernel : made->texts) {
@@ -32,9 +30,7 @@ void expect_right(Module module, const DimBinding& dims, const std::string& layo
     if (mapping == simt::Mapping::registers) {
       EXPECT_NE(texts.find(layout), std::string::npos) << texts;
     }
-    const Result<DeviceVerifyReport> report = verify_device(module, options);
-    ASSERT_TRUE(report.ok()) << render(report.diagnostics());
-    EXPECT_EQ(report->difference, "");
+    expect_agrees(module, dims, 0, mapping);
   }
 }
 

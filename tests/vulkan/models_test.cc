@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "driver/verify_device.h"
 #include "models/zoo.h"
 #include "passes/autodiff.h"
 #include "tests/support/suite.h"
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
+#include "tests/vulkan/verify.h"
 
 namespace weft {
 namespace {
@@ -29,17 +29,8 @@ Module small(const std::string& name) {
 void expect_right(const Module& module, const std::string& graph, const DimBinding& dims) {
   ask_for_validation();
   if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
-  DeviceVerifyOptions options;
-  options.common.graph = graph;
-  options.common.dims = dims;
-  options.common.seed = 3;
-  options.request.device = "vulkan";
   for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
-    SCOPED_TRACE(simt::str({mapping}));
-    options.request.form.mapping = mapping;
-    Result<DeviceVerifyReport> report = verify_device(module, options);
-    ASSERT_TRUE(report.ok()) << render(report.diagnostics());
-    EXPECT_EQ(report->difference, "");
+    expect_agrees(module, dims, 3, mapping, graph);
   }
 }
 
