@@ -166,7 +166,7 @@ void KernelEmitter::for_each_micro_tile(const Product& product, const MicroTile&
   apart([&] {
     loop(i64(0), deep, block, "block", [&](llvm::Value* begin) {
       llvm::Value* end = min64(product.depth, ir_.CreateAdd(begin, block));
-      if (product.near_lhs != nullptr) apart([&] { copy_near(product, begin, end); });
+      if (product.near_lhs != nullptr) apart([&] { make_near(product, begin, end); });
       auto rows = [&](const std::function<void(llvm::Value*)>& inside) {
         loop(i64(0), height, i64(product.rows), "rows", inside);
       };

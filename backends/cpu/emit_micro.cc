@@ -48,7 +48,8 @@ KernelEmitter::Streams KernelEmitter::lhs_streams(const Product& product, llvm::
     const int64_t across = product.near_along_m ? 1 : product.near_step;
     llvm::Value* line = product.near_along_m ? ir_.CreateSDiv(first, i64(product.rows)) : first;
     llvm::Value* start = ir_.CreateMul(line, i64(product.near_step));
-    llvm::Value* address = element_address(product.near_lhs, start, product.memory);
+    llvm::Value* near = near_block(product, begin);
+    llvm::Value* address = element_address(near, start, product.memory);
     for (int i = 0; i < product.rows; ++i) {
       streams.addresses.push_back(element_address(address, i64(i * across), product.memory));
     }

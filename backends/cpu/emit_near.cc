@@ -1,5 +1,7 @@
 // The left operand of a product, copied to where its rows lie next to each other.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "backends/cpu/product.h"
 
 namespace weft::cpu {
@@ -16,8 +18,9 @@ void KernelEmitter::pack_lhs(Product& product, const Dim& depth) {
   if (product.rows > kStreamedRows) {
     const int64_t rows = product.near_along_m ? product.rows : 1;  // of a line
     product.near_step = product.k_block * rows + Product::kNearGap;
-    const Dim lines = Dim::floor_div(height, rows);
-    product.near_lhs = new_scratch(lines * Dim(product.near_step), product.memory, "near");
+    product.near_size = Dim::floor_div(height, rows) * Dim(product.near_step);
+    if (stays_near(product)) return keep_near(product, depth);
+    product.near_lhs = new_scratch(product.near_size, product.memory, "near");
     return;  // copied block by block
   }
   product.packed_lhs = new_scratch(height * depth, product.memory, "rows");
@@ -47,8 +50,85 @@ bool KernelEmitter::pays_near_copy(const Product& product) const {
   return !columns || *columns >= kPanels * product.columns();
 }
 
+// True if copies of lhs are worth keeping for the tiles of n that follow: it is read across pages,
+// and with two tiles each thread may have one. What a program computes before is not known to be
+// the same in another.
+bool KernelEmitter::stays_near(const Product& product) const {
+  if (!product.near_along_m || !axes_[product.m].extent || !axes_[product.n].extent) return false;
+  const Dim& width = program_.axes[product.n].dim;
+  if (width.is_constant() && width.constant() <= 2 * *axes_[product.n].extent) return false;
+  std::set<ValueId> seen;
+  std::function<bool(ValueId)> is_read = [&](ValueId id) {
+    if (id == tile::kNone || !seen.insert(id).second) return true;
+    const tile::Value& value = program_.values[id];
+    const bool known = value.kind == tile::Value::constant || value.kind == tile::Value::map ||
+                       value.kind == tile::Value::coord || value.kind == tile::Value::load;
+    bool all = known && is_read(value.where) && std::ranges::all_of(value.operands, is_read);
+    auto look = [&](const tile::Index& index) {
+      tile::for_each_term(
+          index, [&](const tile::Index::Term& term) { all = all && is_read(term.value_id); });
+    };
+    look(value.index);
+    std::ranges::for_each(value.ref.at, look);
+    return all;
+  };
+  return is_read(product.lhs);
+}
+
+// Makes room for the copies of all tiles of m, as far as they are near at all, and forgets those of
+// another launch or batch.
+void KernelEmitter::keep_near(Product& product, const Dim& depth) {
+  constexpr int64_t kMostBytes = 8 << 20;
+  const int64_t height = *axes_[product.m].extent;
+  const Dim tiles = Dim::floor_div(program_.axes[product.m].dim + Dim(height - 1), height);
+  const Dim blocks = Dim::floor_div(depth + Dim(product.k_block - 1), product.k_block);
+  const Dim all = Dim::max(tiles * blocks, 1);  // a sum of nothing has one, of nothing
+  const int64_t bytes = product.near_size.constant() * byte_size(product.memory);
+  const Dim count = Dim::min(all, std::max<int64_t>(1, kMostBytes / bytes));
+  product.near_lhs = new_scratch(count * product.near_size, product.memory, "near");
+  product.near_notes = new_scratch(count, DType::i64, "notes");
+  product.near_count = dim(count);
+  std::set<AxisId> others = coordinates_of(product.lhs);
+  others.erase(product.m);
+  unless_packed(others, [&] {
+    loop(i64(0), product.near_count, i64(1), "forget", [&](llvm::Value* at) {
+      ir_.CreateStore(i64(-1), element_address(product.near_notes, at, DType::i64));
+    });
+  });
+}
+
+// Of the copies that stay: the number of this program's rows and the block of k.
+llvm::Value* KernelEmitter::near_number(const Product& product, llvm::Value* begin) {
+  llvm::Value* tile = ir_.CreateUDiv(axes_[product.m].base, i64(*axes_[product.m].extent));
+  llvm::Value* block = i64(product.k_block);
+  llvm::Value* blocks =
+      ir_.CreateUDiv(ir_.CreateAdd(product.depth, i64(product.k_block - 1)), block);
+  return ir_.CreateAdd(ir_.CreateMul(tile, blocks), ir_.CreateUDiv(begin, block));
+}
+
+// Where the copy for a block of k is.
+llvm::Value* KernelEmitter::near_block(const Product& product, llvm::Value* begin) {
+  if (product.near_count == nullptr) return product.near_lhs;
+  llvm::Value* place = ir_.CreateURem(near_number(product, begin), product.near_count);
+  llvm::Value* start = ir_.CreateMul(place, dim(product.near_size));
+  return element_address(product.near_lhs, start, product.memory);
+}
+
+void KernelEmitter::make_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
+  if (product.near_count == nullptr) return copy_near(product, begin, end);
+  llvm::Value* number = near_number(product, begin);
+  llvm::Value* place = ir_.CreateURem(number, product.near_count);
+  llvm::Value* note = element_address(product.near_notes, place, DType::i64);
+  llvm::Value* known = ir_.CreateLoad(ir_.getInt64Ty(), note);
+  if_then(ir_.CreateICmpNE(known, number), [&] {
+    ir_.CreateStore(number, note);
+    apart([&] { copy_near(product, begin, end); });
+  });
+}
+
 // The rows of lhs for one block of k; those beyond the last, up to a whole micro-tile, repeat it.
 void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
+  llvm::Value* near = near_block(product, begin);
   llvm::Value* size = axes_[product.m].size;
   llvm::Value* rows = i64(product.rows);
   llvm::Value* tiles = ir_.CreateSDiv(ir_.CreateAdd(size, i64(product.rows - 1)), rows);
@@ -76,7 +156,7 @@ void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::
         llvm::Value* start = ir_.CreateMul(k, rows);
         along(height, whole(size, product.rows), product.rows, [&](llvm::Value* row, int lanes) {
           llvm::Value* at = ir_.CreateAdd(start, ir_.CreateSRem(row, rows));
-          at_row(row, lanes, [&] { put_near(product, ir_.CreateSDiv(row, rows), at); });
+          at_row(row, lanes, [&] { put_near(product, near, ir_.CreateSDiv(row, rows), at); });
         });
       });
     });
@@ -85,16 +165,17 @@ void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::
   loop(i64(0), height, i64(1), "near", [&](llvm::Value* row) {
     at_row(row, 1, [&] {
       along(count, whole(count, product.lanes), product.lanes,
-            [&](llvm::Value* k, int lanes) { at_k(k, lanes, [&] { put_near(product, row, k); }); });
+            [&](llvm::Value* k, int lanes) { at_k(k, lanes, [&] { put_near(product, near, row, k); }); });
     });
   });
 }
 
 // Stores the lanes of lhs at an element of a line of its copy.
-void KernelEmitter::put_near(const Product& product, llvm::Value* line, llvm::Value* at) {
+void KernelEmitter::put_near(const Product& product, llvm::Value* near, llvm::Value* line,
+                             llvm::Value* at) {
   at = ir_.CreateAdd(ir_.CreateMul(line, i64(product.near_step)), at);
   ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
-                         element_address(product.near_lhs, at, product.memory),
+                         element_address(near, at, product.memory),
                          alignment(product.memory));
 }
 

@@ -32,11 +32,12 @@ std::set<tile::AxisId> KernelEmitter::coordinates_of(ValueId id) const {
   return axes;
 }
 
-// Runs `body` unless the tile that this thread packed last, in this launch, is the one wanted:
-// programs that differ only in m share a packed rhs.
-void KernelEmitter::unless_packed(const Product& product, const std::function<void()>& body) {
+// Runs `body` unless it was run last, by this thread in this launch, for the same tiles of these
+// axes: programs that differ only in m share a packed rhs.
+void KernelEmitter::unless_packed(const std::set<AxisId>& coordinates,
+                                  const std::function<void()>& body) {
   std::vector<llvm::Value*> wanted = {env_word(offsetof(KernelEnv, launch))};
-  for (AxisId axis : coordinates_of(product.rhs)) wanted.push_back(axes_[axis].base);
+  for (AxisId axis : coordinates) wanted.push_back(axes_[axis].base);
   std::vector<llvm::Value*> words;
   for (size_t i = 0; i < wanted.size(); ++i) words.push_back(new_kept_word());
   llvm::Value* stale = ir_.getFalse();
@@ -67,7 +68,7 @@ llvm::Value* KernelEmitter::new_kept_word() {
 void KernelEmitter::pack_rhs(Product& product, const Dim& depth) {
   Dim width = round_up(most_coordinates(product.n), product.columns());
   product.panels = new_scratch(width * depth, product.memory, "panels");
-  unless_packed(product, [&] {
+  unless_packed(coordinates_of(product.rhs), [&] {
     for (ValueId id : product.rhs_randoms) fill_random(id, random_axis(id));
     const AxisState& n = axes_[product.n];
     llvm::Value* rest = ir_.CreateSRem(n.size, i64(product.columns()));

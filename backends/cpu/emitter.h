@@ -347,7 +347,7 @@ class KernelEmitter {
 
   // emit_pack.cc
   std::set<AxisId> coordinates_of(ValueId id) const;
-  void unless_packed(const Product& product, const std::function<void()>& body);
+  void unless_packed(const std::set<AxisId>& coordinates, const std::function<void()>& body);
   llvm::Value* env_word(size_t offset);
   llvm::Value* new_kept_word();
   void pack_rhs(Product& product, const Dim& depth);
@@ -362,8 +362,13 @@ class KernelEmitter {
   void pack_lhs(Product& product, const Dim& depth);
   bool neighbours_along(ValueId id, AxisId axis, AxisId other) const;
   bool pays_near_copy(const Product& product) const;
+  bool stays_near(const Product& product) const;
+  void keep_near(Product& product, const Dim& depth);
+  llvm::Value* near_number(const Product& product, llvm::Value* begin);
+  llvm::Value* near_block(const Product& product, llvm::Value* begin);
+  void make_near(const Product& product, llvm::Value* begin, llvm::Value* end);
   void copy_near(const Product& product, llvm::Value* begin, llvm::Value* end);
-  void put_near(const Product& product, llvm::Value* line, llvm::Value* at);
+  void put_near(const Product& product, llvm::Value* near, llvm::Value* line, llvm::Value* at);
   void prefetch_near(const Product& product, llvm::Value* row, llvm::Value* column,
                      llvm::Value* begin, llvm::Value* end);
   void pack_row(const Product& product, llvm::Value* local);

@@ -52,6 +52,11 @@ struct KernelEmitter::Product {
   llvm::Value* near_lhs = nullptr;
   bool near_along_m = false;
   int64_t near_step = 0;  // from line to line
+  // The copies of this many tiles and blocks stay for the tiles of n that follow, each with a note
+  // of which one it is. Null: there is one, made again for each.
+  llvm::Value* near_count = nullptr;
+  llvm::Value* near_notes = nullptr;
+  Dim near_size = 0;  // elements of one
 
   // What follows the product, if it is done to sums in registers (emit_finish.cc): stores, and sums
   // over rows with the scratch that holds them.
