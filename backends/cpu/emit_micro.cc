@@ -120,41 +120,35 @@ llvm::Value* KernelEmitter::laid_out_at(const Product& product, llvm::Value* fir
 }
 
 // While a panel in memory is multiplied, the one that comes next moves nearer: the micro-kernel
-// reads faster than memory gives. Each micro-tile asks for its share of it, but for no more than
-// caches wait for at once.
+// reads faster than memory gives. Each step of k asks for its share of it, in bytes, but for no
+// more than a line: many lines asked for at once would keep the step's own loads waiting.
 llvm::Value* KernelEmitter::panel_share(const Product& product) {
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kLine = 64;
   if (product.laid_out == 0 || product.m == tile::kNone || product.side > 1) return nullptr;
   llvm::Value* size = ir_.CreateAdd(axes_[product.m].size, i64(product.rows - 1));
   llvm::Value* tiles = ir_.CreateUDiv(size, i64(product.rows));
   tiles = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, tiles, i64(1));
-  llvm::Value* all = ir_.CreateAdd(tiles, i64(product.k_block - 1));
-  return min64(ir_.CreateUDiv(all, tiles), i64(kMost));
+  llvm::Value* all = ir_.CreateAdd(tiles, i64(product.columns() * byte_size(product.memory) - 1));
+  return min64(ir_.CreateUDiv(all, tiles), i64(kLine));
 }
 
-void KernelEmitter::prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
-                                   llvm::Value* column, llvm::Value* begin, llvm::Value* end) {
-  if (share == nullptr) return;
-  // The panel to the right; after the last one the first, further along k; in the end that of the
-  // next program.
-  llvm::Value* right = ir_.CreateAdd(column, i64(product.columns()));
+// Where the micro-tile's share of the next panel begins: of the panel to the right; after the last
+// one of the first, further along k; in the end of that of the next program.
+llvm::Value* KernelEmitter::next_panel(const Product& product, llvm::Value* share,
+                                       const MicroPlace& at, llvm::Value* begin) {
+  if (share == nullptr) return nullptr;
+  llvm::Value* right = ir_.CreateAdd(at.column, i64(product.columns()));
   llvm::Value* last = ir_.CreateICmpSGE(right, axes_[product.n].size);
-  llvm::Value* done = ir_.CreateAnd(last, ir_.CreateICmpSGE(end, product.depth));
+  llvm::Value* done = ir_.CreateAnd(last, ir_.CreateICmpSGE(at.end, product.depth));
   llvm::Value* next = ir_.CreateSelect(ir_.CreateICmpEQ(last, done), right, i64(0));
-  llvm::Value* from = ir_.CreateSelect(done, i64(0), ir_.CreateSelect(last, end, begin));
-  llvm::Value* number = ir_.CreateUDiv(row, i64(product.rows));
-  from = ir_.CreateAdd(from, ir_.CreateMul(number, share));
+  llvm::Value* from = ir_.CreateSelect(done, i64(0), ir_.CreateSelect(last, at.end, begin));
+  llvm::Value* number = ir_.CreateUDiv(at.row, i64(product.rows));
   llvm::Value* buffer = buffer_addresses_[program_.values[product.rhs].ref.buffer];
   // Not in bounds: at the end nothing follows, which a prefetch does not mind.
   llvm::Value* start =
       ir_.CreateGEP(memory_type(product.memory), buffer, laid_out_at(product, next, from));
-  const int64_t line = 64 / byte_size(product.memory);
-  loop(i64(0), share, i64(1), "prefetch", [&](llvm::Value* k) {
-    for (int64_t at = 0; at < product.columns(); at += line) {
-      llvm::Value* there = ir_.CreateAdd(ir_.CreateMul(k, i64(product.laid_out)), i64(at));
-      prefetch(ir_.CreateGEP(memory_type(product.memory), start, there), /*nearest=*/false);
-    }
-  });
+  llvm::Value* skipped = ir_.CreateMul(ir_.CreateMul(number, i64(product.k_block)), share);
+  return ir_.CreateGEP(ir_.getInt8Ty(), start, skipped);
 }
 
 // Sums of a tile do not stay near the core from one block of k to the next: those of the next
@@ -247,7 +241,7 @@ void KernelEmitter::multiply(const Product& product) {
         const Streams rows = lhs_streams(product, row, begin);
         const Streams columns = rhs_stream(product, column, begin);
         prefetch_near(product, row, column, begin, end);
-        prefetch_panel(product, share, row, column, begin, end);
+        llvm::Value* ahead = next_panel(product, share, {row, column, end}, begin);
         prefetch_sums(product, row, column);
         std::vector<llvm::Value*> addresses;
         for (int i = 0; i < product.rows * product.vectors; ++i) {
@@ -260,8 +254,11 @@ void KernelEmitter::multiply(const Product& product) {
           if_then(ir_.CreateICmpSGE(end, product.depth),
                   [&] { apart([&] { prefetch_far(product, row, column); }); });
         }
-        loop(i64(0), ir_.CreateSub(end, begin), i64(1), "k",
-             [&](llvm::Value* k) { multiply_step(product, rows, columns, k, sums); });
+        loop(i64(0), ir_.CreateSub(end, begin), i64(1), "k", [&](llvm::Value* k) {
+          multiply_step(product, rows, columns, k, sums);
+          if (ahead == nullptr) return;
+          prefetch(ir_.CreateGEP(ir_.getInt8Ty(), ahead, ir_.CreateMul(k, share)), false);
+        });
         end_sums(product, {row, column, end}, sums, addresses);
       });
 }

@@ -262,6 +262,7 @@ class KernelEmitter {
   int64_t panel_columns(const Product& product) const;
   bool can_keep_rows(const Product& product) const;
   int64_t block_of_k(const Product& product) const;
+  int64_t even_block(const Product& product, int64_t most) const;
   static int rows_for(int few, int full);
   void make_sums(Product& product, const tile::Stmt& stmt);
   static Dim round_up(const Dim& value, int64_t to);
@@ -379,6 +380,8 @@ class KernelEmitter {
     llvm::Value* column;
     llvm::Value* end;  // of the block of k
   };
+  llvm::Value* next_panel(const Product& product, llvm::Value* share, const MicroPlace& at,
+                          llvm::Value* begin);
   std::vector<llvm::AllocaInst*> start_sums(const Product& product,
                                             const std::vector<llvm::Value*>& addresses,
                                             llvm::Value* begin);
@@ -396,8 +399,6 @@ class KernelEmitter {
   Streams rhs_stream(const Product& product, llvm::Value* first, llvm::Value* begin);
   llvm::Value* laid_out_at(const Product& product, llvm::Value* first, llvm::Value* begin);
   llvm::Value* panel_share(const Product& product);
-  void prefetch_panel(const Product& product, llvm::Value* share, llvm::Value* row,
-                      llvm::Value* column, llvm::Value* begin, llvm::Value* end);
   void prefetch_sums(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* sum_address(const Product& product, llvm::Value* row, llvm::Value* column);
   llvm::Value* add_product(const Product& product, llvm::Value* sum, llvm::Value* a,

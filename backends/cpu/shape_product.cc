@@ -83,7 +83,7 @@ void KernelEmitter::shape_product(Product& product) {
   }
   product.laid_out = panel_columns(product);
   product.keeps_rows = can_keep_rows(product);
-  if (product.keeps_rows) product.k_block = block_of_k(product);
+  if (product.keeps_rows || product.laid_out > 0) product.k_block = block_of_k(product);
 }
 
 // Where lhs is read in place, as it lies along k; or is copied anyway, as it lies along m, and k is
@@ -127,9 +127,15 @@ int64_t KernelEmitter::panel_columns(const Product& product) const {
 // So much of k that what is read again stays in the cache where it should. A panel's block is as
 // large as the first one: it is read in order, so that the second one keeps up, and longer blocks
 // load and store the sums less often, which no cache near the core holds. Or the rows take a
-// quarter of the first, and the panels of a tile half of the second.
+// quarter of the first, and the panels of a tile half of the second. A panel in memory comes into
+// the second cache anyway: it takes a quarter of it, and the rows half of the first.
 int64_t KernelEmitter::block_of_k(const Product& product) const {
   const int64_t bytes = byte_size(product.memory);
+  if (product.laid_out > 0) {
+    const int64_t rows = target_.l1_bytes / 2 / bytes / product.rows;
+    const int64_t panel = target_.l2_bytes / 4 / bytes / product.columns();
+    return even_block(product, std::max<int64_t>(64, std::min(rows, panel) / 32 * 32));
+  }
   if (!product.keeps_rows) {
     const int64_t panel = target_.l1_bytes / bytes / product.columns();
     return std::max<int64_t>(64, panel / 32 * 32);
@@ -138,6 +144,14 @@ int64_t KernelEmitter::block_of_k(const Product& product) const {
   const int64_t rows = target_.l1_bytes / 4 / bytes / product.rows;
   const int64_t panels = target_.l2_bytes / 2 / bytes / width;
   return std::max<int64_t>(64, std::min(rows, panels) / 32 * 32);
+}
+
+// The blocks of at most that size, about equally long if k is known.
+int64_t KernelEmitter::even_block(const Product& product, int64_t most) const {
+  const Dim depth = most_coordinates(product.k);
+  if (!depth.is_constant() || depth.constant() <= 0) return most;
+  const int64_t blocks = (depth.constant() + most - 1) / most;
+  return std::min(most, ((depth.constant() + blocks - 1) / blocks + 31) / 32 * 32);
 }
 
 // Rows of a micro-tile for a product of few: those that leave the fewest unused, among the numbers
