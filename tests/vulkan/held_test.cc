@@ -13,8 +13,9 @@ namespace weft {
 namespace {
 
 // `layout`: what the head of a kernel's text has to say in the register form.
-void expect_right(Module module, const DimBinding& dims, const std::string& layout) {
-  ask_for_validation();
+void expect_right(Module module, const DimBinding& dims, const std::string& layout,
+                  bool long_kernels = false) {
+  ask_for_validation(long_kernels);
   if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
     CompileRequest request;
@@ -65,11 +66,12 @@ TEST(HeldRows, HeadsOfAnySize) {
       "  %loss = sum %w {axes = [0, 1, 2]}\n"
       "  return %loss\n}\n";
   Module module = parse("heads.weft", text).value();
-  if (suite() == "slow") {  // a driver takes long for its backward pass
+  const bool backward = suite() == "slow";  // a driver takes long for it
+  if (backward) {
     const Status added = add_backward(module, {"forward", "loss", {"q", "k", "v"}, ""});
     ASSERT_TRUE(added.ok()) << render(added.diagnostics());
   }
-  expect_right(std::move(module), {}, "d = [reg 70]");
+  expect_right(std::move(module), {}, "d = [reg 70]", /*long_kernels=*/backward);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Module small(const std::string& name) {
 }
 
 void expect_right(const Module& module, const std::string& graph, const DimBinding& dims) {
-  ask_for_validation();
+  ask_for_validation(/*long_kernels=*/graph == "train_step");
   if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
   for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
     expect_agrees(module, dims, 3, mapping, graph);

@@ -16,9 +16,12 @@ namespace weft {
 inline VulkanValidation test_validation() {
   return suite() == "slow" ? VulkanValidation::gpu_assisted : VulkanValidation::core;
 }
-// Of devices that are opened by name, by what a test calls.
-inline void ask_for_validation() {
-  ::setenv("WEFT_VULKAN_VALIDATION", suite() == "slow" ? "gpu" : "1", 1);
+// Of devices that are opened by name, by what a test calls. GPU-assisted validation makes drivers
+// on a CPU compile the kernels of a backward pass for a quarter of an hour: `long_kernels` go
+// without it in the slow suite too.
+inline void ask_for_validation(bool long_kernels = false) {
+  const bool assisted = suite() == "slow" && !long_kernels;
+  ::setenv("WEFT_VULKAN_VALIDATION", assisted ? "gpu" : "1", 1);
 }
 
 // Tests on a device with and without memory that the host sees. Each fails on any message of the
