@@ -30,9 +30,10 @@ Result<std::string> builds() {
 std::string text_of(const CpuTarget& target) {
   // Named one by one, so that this does not compile when there is a new fact.
   const auto& [name, triple, tune, features, vector_bits, vector_registers, l1_bytes, l2_bytes, fma,
-               rounds, f16c] = target;
-  std::string text = cat("target ", name, " ", triple, " ", tune, " ", vector_bits, " ",
-                         vector_registers, " ", l1_bytes, " ", l2_bytes, " ", fma, rounds, f16c);
+               rounds, scales, f16c] = target;
+  std::string text =
+      cat("target ", name, " ", triple, " ", tune, " ", vector_bits, " ", vector_registers, " ",
+          l1_bytes, " ", l2_bytes, " ", fma, rounds, scales, f16c);
   for (const std::string& feature : features) text += " " + feature;
   return text + "\n";
 }

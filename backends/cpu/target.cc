@@ -61,6 +61,7 @@ void set_facts(CpuTarget& target) {
   target.vector_registers = has("avx512f") ? 32 : 16;
   target.fma = has("fma");
   target.f16c = has("f16c");
+  target.scales = has("avx512f") && has("avx512vl");
   target.rounds = has("sse4.1");
 }
 

@@ -27,6 +27,7 @@ struct CpuTarget {
   int64_t l2_bytes = 512 << 10;  // of the one behind it
   bool fma = false;              // fused multiply-add; without it llvm.fma would be a call
   bool rounds = false;           // floor and round to even; without it they would be calls
+  bool scales = false;           // multiplies by 2^n, rounding once, whatever n is
   bool f16c = false;             // conversion between f16 and f32; without it fpext would be a call
 
   int f32_lanes() const { return vector_bits / 32; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <span>
 #include <vector>
@@ -23,6 +24,7 @@ class VectorBuilder {
         i32(type(like, builder.getInt32Ty())),
         i64(type(like, builder.getInt64Ty())),
         fma_(target.fma),
+        scales_(target.scales),
         guard_(builder) {
     ir.clearFastMathFlags();  // the roundings below are what makes the results right
   }
@@ -46,6 +48,24 @@ class VectorBuilder {
   Value mad(Value a, Value b, Value c) {
     return fma_ ? ir.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c})
                 : add(mul(a, b), c);
+  }
+  // True if there is an instruction for x * 2^n with vectors of so many lanes.
+  bool has_scale() const {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(f32);
+    return scales_ && vector != nullptr && vector->getNumElements() % 4 == 0;
+  }
+  // x * 2^n for any whole n, rounded once. Only with has_scale().
+  Value scale(Value x, Value n) {
+    const unsigned lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+    if (lanes > 16 || (lanes & (lanes - 1)) != 0) return scale_in_parts(x, n, lanes);
+    const llvm::Intrinsic::ID id = lanes == 16  ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                   : lanes == 8 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_256
+                                                : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
+    const Value all = llvm::Constant::getAllOnesValue(ir.getIntNTy(lanes == 16 ? 16 : 8));
+    std::vector<Value> operands = {x, n, x, all};
+    constexpr uint32_t kAsSet = 4;  // the direction of rounding
+    if (lanes == 16) operands.push_back(ir.getInt32(kAsSet));
+    return ir.CreateIntrinsic(id, {}, operands);
   }
   // The polynomial with these coefficients, lowest first. By pairs, pairs of pairs and so on
   // (Estrin): a processor waits for the longest chain of dependent operations.
@@ -91,7 +111,23 @@ class VectorBuilder {
   llvm::Type* const i64;
 
  private:
+  // One part after the other, as wide as they can be.
+  Value scale_in_parts(Value x, Value n, unsigned lanes) {
+    Value joined = llvm::PoisonValue::get(x->getType());
+    for (unsigned at = 0, width = 16; at < lanes; at += width) {
+      while (width > lanes - at) width /= 2;
+      auto part = [&](Value whole) {
+        return ir.CreateExtractVector(llvm::FixedVectorType::get(ir.getFloatTy(), width), whole,
+                                      ir.getInt64(at));
+      };
+      joined =
+          ir.CreateInsertVector(x->getType(), joined, scale(part(x), part(n)), ir.getInt64(at));
+    }
+    return joined;
+  }
+
   bool fma_;
+  bool scales_;
   llvm::IRBuilderBase::FastMathFlagGuard guard_;
 };
 

@@ -33,8 +33,9 @@ Reduced reduce(VectorBuilder& b, Value x, const float (&steps)[2]) {
 }  // namespace
 
 // exp(x) = exp(r) * 2^h * 2^(n - h), h = n / 2: two factors, since 2^n may be too large or too
-// small for f32 where the result is not. One coefficient after the other: what a kernel computes of
-// many vectors waits for the multipliers, not for the chain, and this takes the fewest of them.
+// small for f32 where the result is not; or by one instruction, to the same bits. One coefficient
+// after the other: what a kernel computes of many vectors waits for the multipliers, not for the
+// chain, and this takes the fewest of them.
 Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   VectorBuilder b(ir, x->getType(), target);
   // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at
@@ -46,11 +47,12 @@ Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   const Value shifted = b.mad(x, b.real(1 / (double{kLn2[0]} + double{kLn2[1]})), b.real(kRounder));
   const Value n = b.sub(shifted, b.real(kRounder));
   const Value r = b.mad(n, b.real(-kLn2[1]), b.mad(n, b.real(-kLn2[0]), x));
-  const Value half = ir.CreateLShr(b.bits(shifted), b.whole(1));
-  auto power = [&](Value exponent) { return b.from_bits(ir.CreateShl(exponent, b.whole(23))); };
   const Value tail = b.horner<float>(r, kExpNear);
   const Value one = b.real(1);
   const Value near = b.mad(b.mad(tail, r, one), r, one);
+  if (b.has_scale()) return ir.CreateSelect(vanishes, b.real(0), b.scale(near, n));
+  const Value half = ir.CreateLShr(b.bits(shifted), b.whole(1));
+  auto power = [&](Value exponent) { return b.from_bits(ir.CreateShl(exponent, b.whole(23))); };
   const Value other = power(ir.CreateSub(b.bits(shifted), half));
   return ir.CreateSelect(vanishes, b.real(0), b.mul(b.mul(near, power(half)), other));
 }
