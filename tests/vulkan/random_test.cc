@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "tests/support/random_attention.h"
@@ -23,6 +24,11 @@ uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 10
 void validate(uint64_t seed) {
   const bool assisted = suite() == "slow" && seed / kChunks % 25 == 0;
   ::setenv("WEFT_VULKAN_VALIDATION", assisted ? "gpu" : "1", 1);
+}
+
+// Of a run of hours: how far it is.
+void tell(const char* what, uint64_t seed) {
+  if (suite() == "slow") std::fprintf(stderr, "%s, seed %d\n", what, static_cast<int>(seed));
 }
 
 // Both forms of kernels; by turns, but for the slow suite.
@@ -53,6 +59,7 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
   for (uint64_t seed = GetParam(); seed < count; seed += kChunks) {
     const RandomAttention made = random_attention(seed, -1e4, DType::f32);
     SCOPED_TRACE(cat("seed ", seed, ": ", made.spelling));
+    tell("spelling", seed);
     Module module = made.module;
     ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     if (made.spelling.find(" f64 ") != std::string::npos) continue;
@@ -67,6 +74,7 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
 TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
   for (uint64_t seed = GetParam(); seed < graph_count(); seed += kChunks) {
     SCOPED_TRACE(cat("seed ", seed));
+    tell("graph", seed);
     RandomOptions options;
     options.loss = seed % 3 == 0;
     options.without = types_refused();
