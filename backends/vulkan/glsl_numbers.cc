@@ -77,7 +77,8 @@ constexpr const char* kIntegers =
     "int weft_mod(int a, int b) { return b == 0 || b == -1 ? 0 : a - weft_floordiv(a, b) * b; }\n"
     "uint weft_floordiv(uint a, uint b) { return b == 0u ? 0u : a / b; }\n"
     "uint weft_mod(uint a, uint b) { return b == 0u ? 0u : a % b; }\n"
-    // a less as many b as there are, exactly: m 2^e, divided bit by bit as on paper.
+    // a less as many b as there are, exactly: m 2^e, divided as on paper, eight bits at a time. No
+    // more turns than that: drivers on a CPU leave the loops of an invocation after 65,535.
     "float weft_rest(float a, float b) {\n"
     "  uint x = floatBitsToUint(a) & 0x7fffffffu;\n"
     "  uint y = floatBitsToUint(b) & 0x7fffffffu;\n"
@@ -86,9 +87,10 @@ constexpr const char* kIntegers =
     "  uint e = max(y >> 23, 1u);\n"
     "  uint m = y < 0x800000u ? y : (y & 0x7fffffu) | 0x800000u;\n"
     "  uint rest = (x < 0x800000u ? x : (x & 0x7fffffu) | 0x800000u) % m;\n"
-    "  for (uint i = max(x >> 23, 1u); i > e; --i) {\n"
-    "    rest *= 2u;\n"
-    "    if (rest >= m) rest -= m;\n"
+    "  for (uint left = max(x >> 23, 1u) - e; left > 0u;) {\n"
+    "    uint bits = min(left, 8u);\n"
+    "    rest = (rest << bits) % m;\n"
+    "    left -= bits;\n"
     "  }\n"
     "  uint up = rest == 0u ? 0u : min(uint(23 - findMSB(rest)), e - 1u);\n"
     "  rest <<= up;\n"
