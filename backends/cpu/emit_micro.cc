@@ -128,7 +128,7 @@ llvm::Value* KernelEmitter::panel_share(const Product& product) {
   llvm::Value* size = ir_.CreateAdd(axes_[product.m].size, i64(product.rows - 1));
   llvm::Value* tiles = ir_.CreateUDiv(size, i64(product.rows));
   tiles = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, tiles, i64(1));
-  llvm::Value* all = ir_.CreateAdd(tiles, i64(product.columns() * byte_size(product.memory) - 1));
+  llvm::Value* all = ir_.CreateAdd(tiles, i64(product.laid_out * byte_size(product.memory) - 1));
   return min64(ir_.CreateUDiv(all, tiles), i64(kLine));
 }
 
@@ -147,7 +147,8 @@ llvm::Value* KernelEmitter::next_panel(const Product& product, llvm::Value* shar
   // Not in bounds: at the end nothing follows, which a prefetch does not mind.
   llvm::Value* start =
       ir_.CreateGEP(memory_type(product.memory), buffer, laid_out_at(product, next, from));
-  llvm::Value* skipped = ir_.CreateMul(ir_.CreateMul(number, i64(product.k_block)), share);
+  llvm::Value* steps = ir_.CreateMul(number, ir_.CreateSub(at.end, begin));
+  llvm::Value* skipped = ir_.CreateMul(steps, share);
   return ir_.CreateGEP(ir_.getInt8Ty(), start, skipped);
 }
 

@@ -51,12 +51,13 @@ bool KernelEmitter::pays_near_copy(const Product& product) const {
 }
 
 // True if copies of lhs are worth keeping for the tiles of n that follow: it is read across pages,
-// and with two tiles each thread may have one. What a program computes before is not known to be
-// the same in another.
+// and with two tiles each thread may have one. What a program computes before, or writes, is not
+// known to be the same in another; and only tiles of the grid are told apart by where they begin.
 bool KernelEmitter::stays_near(const Product& product) const {
   if (!product.near_along_m || !axes_[product.m].extent || !axes_[product.n].extent) return false;
   const Dim& width = program_.axes[product.n].dim;
   if (width.is_constant() && width.constant() <= 2 * *axes_[product.n].extent) return false;
+  if (axes_[product.m].program == nullptr || program_.axes[product.m].inner) return false;
   std::set<ValueId> seen;
   std::function<bool(ValueId)> is_read = [&](ValueId id) {
     if (id == tile::kNone || !seen.insert(id).second) return true;
@@ -64,6 +65,9 @@ bool KernelEmitter::stays_near(const Product& product) const {
     const bool known = value.kind == tile::Value::constant || value.kind == tile::Value::map ||
                        value.kind == tile::Value::coord || value.kind == tile::Value::load;
     bool all = known && is_read(value.where) && std::ranges::all_of(value.operands, is_read);
+    if (value.kind == tile::Value::load) {
+      all = all && program_.buffers[value.ref.buffer].mode == tile::Buffer::in;
+    }
     auto look = [&](const tile::Index& index) {
       tile::for_each_term(
           index, [&](const tile::Index::Term& term) { all = all && is_read(term.value_id); });
@@ -164,8 +168,9 @@ void KernelEmitter::copy_near(const Product& product, llvm::Value* begin, llvm::
   }
   loop(i64(0), height, i64(1), "near", [&](llvm::Value* row) {
     at_row(row, 1, [&] {
-      along(count, whole(count, product.lanes), product.lanes,
-            [&](llvm::Value* k, int lanes) { at_k(k, lanes, [&] { put_near(product, near, row, k); }); });
+      along(count, whole(count, product.lanes), product.lanes, [&](llvm::Value* k, int lanes) {
+        at_k(k, lanes, [&] { put_near(product, near, row, k); });
+      });
     });
   });
 }
@@ -175,8 +180,7 @@ void KernelEmitter::put_near(const Product& product, llvm::Value* near, llvm::Va
                              llvm::Value* at) {
   at = ir_.CreateAdd(ir_.CreateMul(line, i64(product.near_step)), at);
   ir_.CreateAlignedStore(narrow(eval_lanes(product.lhs), product.memory),
-                         element_address(near, at, product.memory),
-                         alignment(product.memory));
+                         element_address(near, at, product.memory), alignment(product.memory));
 }
 
 // While a block of lhs is multiplied, the next one to be copied comes nearer: the same rows further

@@ -151,7 +151,7 @@ int64_t KernelEmitter::even_block(const Product& product, int64_t most) const {
   const Dim depth = most_coordinates(product.k);
   if (!depth.is_constant() || depth.constant() <= 0) return most;
   const int64_t blocks = (depth.constant() + most - 1) / most;
-  return std::min(most, ((depth.constant() + blocks - 1) / blocks + 31) / 32 * 32);
+  return ((depth.constant() + blocks - 1) / blocks + 31) / 32 * 32;
 }
 
 // Rows of a micro-tile for a product of few: those that leave the fewest unused, among the numbers

@@ -93,7 +93,12 @@ void Lowering::close() {
 void Lowering::open_loop(const std::string& head, const Dim& turns) {
   open(head);
   turns_.push_back(turns_.back() * turns);
-  out_.iterations = out_.iterations + turns_.back();
+  count_turns(1);
+}
+
+// Of a function's own loop, called where the text stands.
+void Lowering::count_turns(int64_t turns) {
+  out_.iterations = out_.iterations + turns_.back() * Dim(turns);
 }
 
 void Lowering::close_loop() {

@@ -12,6 +12,9 @@ std::string wrapped(const std::string& text, DType dtype) {
   return text;
 }
 
+// Of a quotient of floats as far apart as can be, eight bits a turn.
+constexpr int64_t kDivisionTurns = 32;
+
 // Of floats; packs have them too.
 const char* function_of(Op op) {
   switch (op) {
@@ -112,6 +115,7 @@ std::string Lowering::compute_map(const Value& value, const Point& at, AxisId ax
             (value.op == Op::mod ? "weft_mod(" : "weft_floordiv(") + x[0] + ", " + x[1] + ")",
             value.dtype);
       }
+      if (value.op == Op::mod) count_turns(kDivisionTurns * (axis == kNone ? 1 : 4));
       break;
     case Op::minimum:
     case Op::maximum:

@@ -46,6 +46,7 @@ class Lowering {
   void line(const std::string& text);
   void open(const std::string& head);  // head {
   void close();
+  void count_turns(int64_t turns);
   void open_loop(const std::string& head, const Dim& turns);
   void close_loop();
   // A variable for an expression, known by `key` until the block ends.

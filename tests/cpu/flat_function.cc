@@ -31,13 +31,17 @@ void build(llvm::Module& module, unsigned lanes, size_t operands, const ElementB
   ir.CreateBr(loop);
   ir.SetInsertPoint(loop);
   llvm::PHINode* i = ir.CreatePHI(ir.getInt64Ty(), 2);
+  // By elements: LLVM puts vectors whose lanes are no power of two further apart.
+  llvm::Value* first = ir.CreateMul(i, ir.getInt64(lanes));
+  auto place = [&](llvm::Value* buffer) {
+    return ir.CreateInBoundsGEP(ir.getFloatTy(), buffer, {first});
+  };
   std::vector<llvm::Value*> values;
   for (size_t k = 0; k < operands; ++k) {
-    values.push_back(
-        ir.CreateAlignedLoad(type, ir.CreateInBoundsGEP(type, buffers[k], {i}), llvm::Align(4)));
+    values.push_back(ir.CreateAlignedLoad(type, place(buffers[k]), llvm::Align(4)));
   }
   llvm::Value* result = body(ir, values);
-  ir.CreateAlignedStore(result, ir.CreateInBoundsGEP(type, buffers[operands], {i}), llvm::Align(4));
+  ir.CreateAlignedStore(result, place(buffers[operands]), llvm::Align(4));
   llvm::Value* next = ir.CreateAdd(i, ir.getInt64(1));
   i->addIncoming(function->getArg(2), entry);
   i->addIncoming(next, loop);

@@ -137,22 +137,27 @@ TEST_P(VectorMath, IsWithinTwoUlpOnEveryTarget) {
   }
 }
 
-// A remainder loop computes with one lane what the main loop computes with many.
+// A remainder loop computes with one lane what the main loop computes with many, and some loops
+// with more lanes than a register has, or with a number that is no power of two.
 TEST_P(VectorMath, OneLaneGivesTheBitsOfMany) {
   const Unary& unary = GetParam();
   for (const CpuTarget& target : runnable_targets()) {
     auto body = [&](llvm::IRBuilderBase& ir, const auto& x) {
       return unary.emit(ir, x[0], target);
     };
-    const FlatFunction many(target, static_cast<unsigned>(target.f32_lanes()), 1, body);
     const FlatFunction one(target, 1, 1, body);
     const std::vector<float> values = special_values();
-    const std::vector<float> wide = many({values});
     const std::vector<float> narrow = one({values});
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (std::isnan(wide[i]) && std::isnan(narrow[i])) continue;
-      ASSERT_EQ(std::bit_cast<uint32_t>(wide[i]), std::bit_cast<uint32_t>(narrow[i]))
-          << unary.name << "(" << values[i] << ") on " << target.name;
+    const auto whole = static_cast<unsigned>(target.f32_lanes());
+    for (unsigned lanes : {whole, 4U, 12U, 20U, 8 * whole}) {
+      const FlatFunction many(target, lanes, 1, body);
+      const std::vector<float> wide = many({values});
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (std::isnan(wide[i]) && std::isnan(narrow[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(wide[i]), std::bit_cast<uint32_t>(narrow[i]))
+            << unary.name << "(" << values[i] << ") on " << target.name << ", " << lanes
+            << " lanes";
+      }
     }
   }
 }
