@@ -33,17 +33,12 @@ int step_score(const Dim& step) {
 // How well lanes along `axis` fit: contiguous accesses count for it, scattered ones against.
 int KernelEmitter::ref_score(const tile::Ref& ref, AxisId axis) const {
   const tile::Buffer& buffer = program_.buffers[ref.buffer];
+  if (tile::gathers_along(program_, ref, axis)) return -2;
   Dim step = 0;
   for (size_t d = 0; d < ref.at.size(); ++d) {
     std::optional<Dim> times = tile::coefficient(ref.at[d], axis);
     if (!times) return -2;
     step = step + *times * buffer.strides[d];
-    bool gathered = false;
-    tile::for_each_term(ref.at[d], [&](const tile::Index::Term& term) {
-      if (term.value_id == tile::kNone) return;
-      gathered |= std::ranges::count(program_.values[term.value_id].axes, axis) > 0;
-    });
-    if (gathered) return -2;
   }
   return step_score(step);
 }

@@ -41,6 +41,7 @@ AxisId packed_axis(const Program& program, const Ref& ref, bool aligned) {
   constexpr int64_t kPack = 4;
   const AxisId unit = unit_axis(program, ref);
   if (!aligned || unit == kNone || !divisible(program.axes[unit].dim, kPack)) return kNone;
+  if (tile::gathers_along(program, ref, unit)) return kNone;
   const tile::Buffer& buffer = program.buffers[ref.buffer];
   for (size_t i = 0; i < ref.at.size(); ++i) {
     const Index& at = ref.at[i];

@@ -133,6 +133,17 @@ std::vector<AxisId> axes_of(const Program& program, const Ref& ref) {
   return axes;
 }
 
+bool gathers_along(const Program& program, const Ref& ref, AxisId axis) {
+  bool gathers = false;
+  for (const Index& at : ref.at) {
+    for_each_term(at, [&](const Index::Term& term) {
+      if (term.value_id == kNone) return;
+      gathers |= std::ranges::count(program.values[term.value_id].axes, axis) > 0;
+    });
+  }
+  return gathers;
+}
+
 void for_each_index(const Value& value, const std::function<void(const Index&)>& fn) {
   for (const Index& index : value.ref.at) fn(index);
   if (value.kind == Value::coord || value.kind == Value::random) fn(value.index);

@@ -187,6 +187,8 @@ std::optional<Reduce> parse_reduce(std::string_view name);
 // The tile axes that an index or a reference brings along; sorted.
 std::vector<AxisId> axes_of(const Program& program, const Index& index);
 std::vector<AxisId> axes_of(const Program& program, const Ref& ref);
+// True if a coordinate is read from memory, and may be another for each coordinate of the axis.
+bool gathers_along(const Program& program, const Ref& ref, AxisId axis);
 std::vector<AxisId> unite(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
 
 // Calls fn for each use of a value by a value or a statement, in the order of the text. Of a loop:

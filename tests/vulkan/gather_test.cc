@@ -1,0 +1,37 @@
+// Gathers: elements of a pack of four may come from four places.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/vulkan/open.h"
+#include "tests/vulkan/shared_device.h"
+#include "tests/vulkan/verify.h"
+
+namespace weft {
+namespace {
+
+void expect_right(const std::string& text) {
+  ask_for_validation();
+  if (shared_vulkan_device() == nullptr) GTEST_SKIP() << "no Vulkan device";
+  const Module module = parse("gather.weft", text).value();
+  for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
+    expect_agrees(module, {{"B", 3}}, 1, mapping);
+  }
+}
+
+// Each element has a row of its own, and the rows lie so that they are read in fours elsewhere.
+TEST(Gather, AnotherRowForEachElementOfAPack) {
+  expect_right(
+      "graph @g(%x: f32[B, 5, 8], %i: i32[B, 7, 8]) -> (y) {\n"
+      "  %y = take_along_axis %x, %i {axis = 1}\n"
+      "  return %y\n}\n");
+}
+
+TEST(Gather, ARowForEachPack) {
+  expect_right(
+      "graph @g(%x: f32[5, 8], %i: i32[B]) -> (y) {\n"
+      "  %y = gather %x, %i {axis = 0}\n"
+      "  return %y\n}\n");
+}
+
+}  // namespace
+}  // namespace weft
