@@ -21,10 +21,7 @@ uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 10
 
 // GPU-assisted validation makes drivers on a CPU compile for minutes: the slow suite has it for
 // some seeds, all others have core and synchronisation validation.
-void validate(uint64_t seed) {
-  const bool assisted = suite() == "slow" && seed / kChunks % 25 == 0;
-  ::setenv("WEFT_VULKAN_VALIDATION", assisted ? "gpu" : "1", 1);
-}
+void validate(uint64_t seed) { ask_for_validation(/*long_kernels=*/seed / kChunks % 25 != 0); }
 
 // Of a run of hours: how far it is.
 void tell(const char* what, uint64_t seed) {
