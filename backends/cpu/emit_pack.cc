@@ -90,19 +90,26 @@ void KernelEmitter::pack_whole_panels(const Product& product, llvm::Value* end) 
     loop(axes_[product.n].base, end, i64(product.columns()), "panel",
          [&](llvm::Value* first) { apart([&] { body(first); }); });
   };
-  auto rows = [&](const std::function<void(llvm::Value*)>& body) {
-    loop(i64(0), product.depth, i64(1), "pack", [&](llvm::Value* k) { apart([&] { body(k); }); });
+  auto rows = [&](llvm::Value* from, llvm::Value* to, int64_t step,
+                  const std::function<void(llvm::Value*)>& body) {
+    loop(from, to, i64(step), "pack", [&](llvm::Value* k) { apart([&] { body(k); }); });
   };
   if (neighbours_along(product.rhs, product.n, product.k)) {
-    rows([&](llvm::Value* k) {
+    rows(i64(0), product.depth, 1, [&](llvm::Value* k) {
       prefetch_row(product, k, end);
       panels([&](llvm::Value* first) { pack_panel_row(product, first, k); });
     });
-  } else {
-    panels([&](llvm::Value* first) {
-      rows([&](llvm::Value* k) { pack_panel_row(product, first, k); });
-    });
+    return;
   }
+  const int64_t step = turns_rhs(product) ? product.lanes : 1;
+  panels([&](llvm::Value* first) {
+    llvm::Value* rest = ir_.CreateSub(product.depth, ir_.CreateURem(product.depth, i64(step)));
+    if (step > 1) {
+      rows(i64(0), rest, step, [&](llvm::Value* k) { pack_turned(product, first, k); });
+    }
+    rows(step > 1 ? rest : i64(0), product.depth, 1,
+         [&](llvm::Value* k) { pack_panel_row(product, first, k); });
+  });
 }
 
 // Stores element (k, column) of the panel whose first column is `first`.

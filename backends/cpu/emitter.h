@@ -359,6 +359,10 @@ class KernelEmitter {
   void pack_panel_row(const Product& product, llvm::Value* first, llvm::Value* k);
   void pack_last_panel(const Product& product, llvm::Value* first, llvm::Value* have);
 
+  // emit_turn.cc
+  bool turns_rhs(const Product& product) const;
+  void pack_turned(const Product& product, llvm::Value* first, llvm::Value* k);
+
   // emit_near.cc
   void pack_lhs(Product& product, const Dim& depth);
   bool neighbours_along(ValueId id, AxisId axis, AxisId other) const;

@@ -40,8 +40,9 @@ Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   VectorBuilder b(ir, x->getType(), target);
   // Beyond these the result is infinite or zero, and n would not fit its bits. Zero is put in at
   // the end: a product that underflows takes many times as long.
-  const Value vanishes = ir.CreateFCmpOLT(x, b.real(-104));
-  x = b.at_most(ir.CreateSelect(vanishes, b.real(0), x), b.real(89));
+  const Value stays = ir.CreateFCmpUGE(x, b.real(-104));
+  if (!b.has_scale()) x = ir.CreateSelect(stays, x, b.real(0));
+  x = b.at_most(x, b.real(89));
   // As in `reduce`, with 2 * 127 on top: both halves of that number make a power.
   constexpr double kRounder = 0x1.8p23 + 2 * 127;
   const Value shifted = b.mad(x, b.real(1 / (double{kLn2[0]} + double{kLn2[1]})), b.real(kRounder));
@@ -50,11 +51,11 @@ Value emit_exp(llvm::IRBuilderBase& ir, Value x, const CpuTarget& target) {
   const Value tail = b.horner<float>(r, kExpNear);
   const Value one = b.real(1);
   const Value near = b.mad(b.mad(tail, r, one), r, one);
-  if (b.has_scale()) return ir.CreateSelect(vanishes, b.real(0), b.scale(near, n));
+  if (b.has_scale()) return ir.CreateSelect(stays, b.scale(near, n), b.real(0));
   const Value half = ir.CreateLShr(b.bits(shifted), b.whole(1));
   auto power = [&](Value exponent) { return b.from_bits(ir.CreateShl(exponent, b.whole(23))); };
   const Value other = power(ir.CreateSub(b.bits(shifted), half));
-  return ir.CreateSelect(vanishes, b.real(0), b.mul(b.mul(near, power(half)), other));
+  return ir.CreateSelect(stays, b.mul(b.mul(near, power(half)), other), b.real(0));
 }
 
 // With x = m * 2^e, m in [2/3, 4/3): log(x) = e * ln 2 + log1p(m - 1).

@@ -307,6 +307,29 @@ TEST(CpuProduct, CopiesThatStayGiveTheSameBits) {
   }
 }
 
+// Panels of a rhs that lies along k are turned a square at a time, with rests along k and n.
+TEST(CpuProduct, TurnedPanelsGiveTheSameBits) {
+  size_t turn = 0;
+  for (const CpuTarget& target : targets()) {
+    for (int64_t n : {31, 64, 257, 300}) {
+      for (int64_t k : {1, 4, 15, 16, 17, 129, 1100}) {
+        if (left_out(turn++, 3)) continue;
+        Case c{49, n, k};
+        SCOPED_TRACE(cat(target.name, " ", text(c)));
+        ProductRun plain(c, target);
+        plain.programs(0, plain.programs());
+        c.rhs_turned = true;
+        ProductRun turned(c, target);
+        for (int64_t i = 0; i < n * k; ++i) {
+          turned.w[static_cast<size_t>(i % n * k + i / n)] = plain.w[static_cast<size_t>(i)];
+        }
+        turned.programs(0, turned.programs());
+        EXPECT_EQ(turned.y, plain.y);
+      }
+    }
+  }
+}
+
 // What a thread copied in one launch is not what the next one reads.
 TEST(CpuProduct, TheNextLaunchCopiesAgain) {
   for (const CpuTarget& target : targets()) {
