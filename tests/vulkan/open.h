@@ -10,6 +10,7 @@
 
 #include "runtime/vulkan/open.h"
 #include "tests/support/suite.h"
+#include "tests/vulkan/shared_device.h"
 
 namespace weft {
 
@@ -32,9 +33,8 @@ class VulkanTest : public testing::TestWithParam<bool> {
     options_.validation = test_validation();
     options_.log = log_;
     options_.staging = GetParam();
-    Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options_);
-    if (!opened.ok()) GTEST_SKIP() << "no Vulkan: " << render(opened.diagnostics());
-    device_ = *opened;
+    device_ = open_test_device(options_);
+    if (device_ == nullptr) GTEST_SKIP() << "no Vulkan device";
   }
   void TearDown() override {
     std::weak_ptr<VulkanDevice> last = device_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/vulkan/shared_device.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
 #include "tests/vulkan/open.h"
 
 namespace weft {
@@ -11,7 +15,21 @@ std::shared_ptr<VulkanLog> log() {
   return shared;
 }
 
+bool has_usable_device(const VulkanOptions& options) {
+  VulkanOptions quiet;
+  quiet.validation = std::min(options.validation, VulkanValidation::core);
+  const Result<std::vector<VulkanFacts>> found = vulkan_devices(quiet);
+  return found.ok() && choose_vulkan(options.device, *found).ok();
+}
+
 }  // namespace
+
+std::shared_ptr<VulkanDevice> open_test_device(const VulkanOptions& options) {
+  Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options);
+  if (opened.ok()) return *opened;
+  if (has_usable_device(options)) ADD_FAILURE() << render(opened.diagnostics());
+  return nullptr;
+}
 
 VulkanLog& shared_vulkan_log() { return *log(); }
 
@@ -20,8 +38,7 @@ std::shared_ptr<VulkanDevice> shared_vulkan_device() {
     VulkanOptions options;
     options.validation = test_validation();
     options.log = log();
-    Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options);
-    return opened.ok() ? *opened : nullptr;
+    return open_test_device(options);
   }();
   return device;
 }

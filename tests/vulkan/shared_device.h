@@ -9,6 +9,10 @@
 
 namespace weft {
 
+// Null if this machine has no usable device or no validation layer. A device that is there and does
+// not open is a failure of the test that asks first.
+std::shared_ptr<VulkanDevice> open_test_device(const VulkanOptions& options);
+
 VulkanLog& shared_vulkan_log();
 // Null where there is none.
 std::shared_ptr<VulkanDevice> shared_vulkan_device();
