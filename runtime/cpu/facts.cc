@@ -38,6 +38,23 @@ int64_t system_fact(int name) {
   return value > 0 ? value : 0;
 }
 
+// Of the first processor's cache for data of this level. What glibc reads from the processor is, in
+// a virtual machine, sometimes that of the whole host, so the kernel's word goes first.
+int64_t cache_bytes(int level, int name) {
+  for (int index = 0;; ++index) {
+    const std::string folder =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    int found = 0;
+    std::string type;
+    int64_t kib = 0;
+    if (!(std::ifstream(folder + "level") >> found)) break;
+    std::ifstream(folder + "type") >> type;
+    std::ifstream(folder + "size") >> kib;  // "32768K"
+    if (found == level && type != "Instruction" && kib > 0) return kib << 10;
+  }
+  return system_fact(name);
+}
+
 }  // namespace
 
 CpuFacts cpu_facts() {
@@ -50,9 +67,9 @@ CpuFacts cpu_facts() {
     if (feature == "avx512f") facts.vector_bits = 512;
   }
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
-  facts.l1_bytes = system_fact(_SC_LEVEL1_DCACHE_SIZE);
-  facts.l2_bytes = system_fact(_SC_LEVEL2_CACHE_SIZE);
-  facts.l3_bytes = system_fact(_SC_LEVEL3_CACHE_SIZE);
+  facts.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE);
+  facts.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE);
+  facts.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE);
 #endif
   facts.memory_bytes = system_fact(_SC_PHYS_PAGES) * system_fact(_SC_PAGESIZE);
   return facts;

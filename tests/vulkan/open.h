@@ -17,11 +17,13 @@ namespace weft {
 inline VulkanValidation test_validation() {
   return suite() == "slow" ? VulkanValidation::gpu_assisted : VulkanValidation::core;
 }
-// Of devices that are opened by name, by what a test calls. GPU-assisted validation makes drivers
-// on a CPU compile the kernels of a backward pass for a quarter of an hour: `long_kernels` go
-// without it in the slow suite too.
+// Of devices that are opened by name, by what a test calls. Mesa's driver on a CPU compiles what
+// GPU-assisted validation makes of long kernels for a quarter of an hour: there `long_kernels` go
+// without it in the slow suite too. SwiftShader takes seconds.
 inline void ask_for_validation(bool long_kernels = false) {
-  const bool assisted = suite() == "slow" && !long_kernels;
+  const std::shared_ptr<VulkanDevice> device = shared_vulkan_device();
+  const bool is_mesa = device != nullptr && facts_of(*device).driver == "llvmpipe";
+  const bool assisted = suite() == "slow" && !(long_kernels && is_mesa);
   ::setenv("WEFT_VULKAN_VALIDATION", assisted ? "gpu" : "1", 1);
 }
 

@@ -19,10 +19,6 @@ constexpr uint64_t kChunks = 10;  // tests, so that they can run side by side
 
 uint64_t graph_count() { return suite() == "quick" ? 10 : suite() == "slow" ? 1000 : 30; }
 
-// GPU-assisted validation makes drivers on a CPU compile for minutes: the slow suite has it for
-// some seeds, all others have core and synchronisation validation.
-void validate(uint64_t seed) { ask_for_validation(/*long_kernels=*/seed / kChunks % 25 != 0); }
-
 // Of a run of hours: how far it is.
 void tell(const char* what, uint64_t seed) {
   if (suite() == "slow") std::fprintf(stderr, "%s, seed %d\n", what, static_cast<int>(seed));
@@ -61,7 +57,7 @@ TEST_P(VulkanRandom, SpellingsOfAttentionAgreeWithTheOracle) {
     ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     if (made.spelling.find(" f64 ") != std::string::npos) continue;
     lack(seed);
-    validate(seed);
+    ask_for_validation(/*long_kernels=*/true);
     for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
       expect_agrees(module, {}, seed, mapping);
     }
@@ -80,7 +76,7 @@ TEST_P(VulkanRandom, GraphsAgreeWithTheOracle) {
       ASSERT_TRUE(add_backward(module, {"forward", "loss", {}, ""}).ok());
     }
     lack(seed);
-    validate(seed);
+    ask_for_validation(/*long_kernels=*/true);
     for (simt::Mapping mapping : mappings(seed)) {
       expect_agrees(module, random_sizes(module, seed), seed, mapping);
     }
