@@ -130,7 +130,11 @@ Access TaskMaker::access(Value value) const {
   const Shape& shape = graph_.type(value).shape;
   bool whole = view.offset.is_constant(0) && is_contiguous(view, shape, context_.module.dims) &&
                context_.module.dims.equal(element_count(shape), elements);
-  return {base.slot, base.offset + view.offset, base.offset, elements, whole};
+  // A view of nothing may begin beyond what it is a view of: nothing is read there, but a sum over
+  // it is still launched.
+  const bool inside = context_.module.dims.bounds_of(elements - view.offset).low >= 0;
+  const Dim offset = inside ? view.offset : Dim::min(view.offset, elements);
+  return {base.slot, base.offset + offset, base.offset, elements, whole};
 }
 
 SlotId TaskMaker::result_slot(Value value) {

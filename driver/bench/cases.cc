@@ -116,4 +116,25 @@ std::vector<std::string> bench_groups() {
   return groups;
 }
 
+Result<std::vector<BenchCase>> choose_cases(const std::string& wanted, std::vector<DType> dtypes) {
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    if (wanted.ends_with(suffix(dtype))) dtypes = {dtype};
+  }
+  std::vector<BenchCase> chosen;
+  std::vector<std::string> names = bench_groups();
+  for (DType dtype : dtypes) {
+    const size_t before = chosen.size();
+    for (BenchCase& entry : bench_cases(dtype)) {
+      names.push_back(entry.name);
+      if (entry.group == wanted || entry.name == wanted || entry.name == wanted + suffix(dtype)) {
+        chosen.push_back(std::move(entry));
+      }
+    }
+    if (chosen.size() > before) continue;
+    return error({}, "there is no group or case '", wanted, "' of element type ", name(dtype))
+        .hint(did_you_mean(wanted, names));
+  }
+  return chosen;
+}
+
 }  // namespace weft

@@ -33,6 +33,10 @@ struct BenchCase {
 std::vector<BenchCase> bench_cases(DType dtype);
 std::vector<std::string> bench_groups();
 
+// The group or case of this name in each of these types; the name of a case may end with its type:
+// "gemm_512x512x512_f16". An error where a type has none.
+Result<std::vector<BenchCase>> choose_cases(const std::string& wanted, std::vector<DType> dtypes);
+
 std::vector<BenchCase> attention_cases(DType dtype);
 std::vector<BenchCase> layer_cases();
 std::vector<BenchCase> model_cases();  // train_*, infer_*

@@ -14,11 +14,12 @@ namespace {
 using test::must_parse;
 using testing::HasSubstr;
 
-void expect_agrees(const std::string& text) {
+void expect_agrees(const std::string& text, const DimBinding& sizes = {}) {
   const Module module = must_parse(text);
   for (const char* target : {"generic", "native"}) {
     DeviceVerifyOptions options;
     options.request.target_cpu = target;
+    options.common.dims = sizes;
     options.threads = 2;
     Result<DeviceVerifyReport> report = verify_device(module, options);
     ASSERT_TRUE(report.ok()) << render(report.diagnostics());
@@ -39,6 +40,29 @@ graph @forward(%x: f32[]) -> (y) {
   return %y
 }
 )");
+}
+
+// Part of a row begins beyond a tensor that has no rows; the sum over them is zeros.
+TEST(CpuGraph, SumsOverPartsOfNothing) {
+  const std::string text = R"(
+module "parts" {
+  dim P in 0..16
+  dim N in 0..16
+  graph @forward(%x: f32[P+N, 2, 512], %g: f32[N, 24]) -> (dw) {
+    %part = slice %x {starts = [P, 1, 0], limits = [P+N, 2, 512]}
+    %rows = reshape %part {shape = [N, 512]}
+    %columns = transpose %rows {perm = [1, 0]}
+    %dw = matmul %columns, %g
+    return %dw
+  }
+}
+)";
+  for (int64_t p : {0, 3}) {
+    for (int64_t n : {0, 2}) {
+      SCOPED_TRACE(cat("P=", p, " N=", n));
+      expect_agrees(text, {{"P", p}, {"N", n}});
+    }
+  }
 }
 
 // The new state takes the place of the old one, which the last pass over the row computes from.

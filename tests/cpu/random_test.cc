@@ -1,4 +1,5 @@
-// Random graphs as generated code, against the oracle and with one thread against two.
+// Random graphs as generated code, against the oracle and with one thread against two, with sizes
+// of 0 too.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -42,8 +43,8 @@ struct Sample {
   TensorMap storage;
 };
 
-Result<Sample> sample_for(const Module& module, uint64_t seed) {
-  Sample sample{random_sizes(module, seed), {}, {}};
+Result<Sample> sample_for(const Module& module, const DimBinding& sizes, uint64_t seed) {
+  Sample sample{sizes, {}, {}};
   const Graph& graph = *module.find_graph("forward");
   WEFT_TRY(sample.inputs, sample_inputs(module, graph, sample.sizes, seed));
   WEFT_TRY(sample.storage, initial_values(module, nullptr, seed, sample.sizes));
@@ -112,23 +113,36 @@ std::string blame(const Module& module, const DimBinding& sizes, uint64_t seed,
   return report.ok() ? report->difference : render(report.diagnostics());
 }
 
+void try_graph(const Module& module, const Graph& graph, Device& device, const Sample& sample,
+               uint64_t seed, const CompileRequest& request) {
+  Result<OracleResult> expected =
+      run_oracle(module, graph, sample.inputs, sample.storage, sample.sizes);
+  // A slice or an index beyond the end of nothing is an error.
+  if (!expected.ok() && sample.sizes != random_sizes(module, seed)) return;
+  ASSERT_TRUE(expected.ok()) << render(expected.diagnostics());
+  Result<OracleResult> got = device.run(graph, sample);
+  ASSERT_TRUE(got.ok()) << render(got.diagnostics()) << print(module);
+  if (!compare(*expected, *got, RunBy::device, narrowest_float(graph))) return;
+  ASSERT_EQ(blame(module, sample.sizes, seed, request), "") << print(module);
+}
+
 void try_seed(uint64_t seed) {
   const Module module = module_of(seed);
   CompileRequest request;
   request.target_cpu = cpu_targets()[seed % cpu_targets().size()];
   SCOPED_TRACE(cat("seed ", seed, " on ", request.target_cpu));
-  Result<Sample> sample = sample_for(module, seed);
-  ASSERT_TRUE(sample.ok()) << render(sample.diagnostics());
   Result<Device> device = Device::create(module, request);
   ASSERT_TRUE(device.ok()) << render(device.diagnostics());
-  for (const Graph& graph : module.graphs) {
-    Result<OracleResult> expected =
-        run_oracle(module, graph, sample->inputs, sample->storage, sample->sizes);
-    ASSERT_TRUE(expected.ok()) << render(expected.diagnostics());
-    Result<OracleResult> got = device->run(graph, *sample);
-    ASSERT_TRUE(got.ok()) << render(got.diagnostics()) << print(module);
-    if (!compare(*expected, *got, RunBy::device, narrowest_float(graph))) continue;
-    ASSERT_EQ(blame(module, sample->sizes, seed, request), "") << print(module);
+  std::vector<DimBinding> all = empty_sizes(module, seed);
+  all.push_back(random_sizes(module, seed));
+  for (const DimBinding& sizes : all) {
+    SCOPED_TRACE(cat("B=", sizes.at("B"), ", T=", sizes.at("T")));
+    Result<Sample> sample = sample_for(module, sizes, seed);
+    if (!sample.ok() && sizes != all.back()) continue;
+    ASSERT_TRUE(sample.ok()) << render(sample.diagnostics());
+    for (const Graph& graph : module.graphs) {
+      try_graph(module, graph, *device, *sample, seed, request);
+    }
   }
 }
 

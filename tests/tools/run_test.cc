@@ -114,6 +114,20 @@ TEST_F(CliTest, TheRooflineHasTheFieldsOfABenchmark) {
   EXPECT_EQ(count, 3);
 }
 
+TEST_F(CliTest, StartUpIsMeasuredWithItsParts) {
+  if (suite() != "slow") GTEST_SKIP() << "takes half a minute: slow suite only";
+  Outcome outcome = weft("bench startup --repeat 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  EXPECT_EQ(last["case"], "startup_train_tiny");
+  for (const char* field : {"cold_compile_ms", "warm_start_ms", "bind_known_us", "bind_new_us"}) {
+    ASSERT_TRUE(last.contains(field)) << field;
+    EXPECT_GT(last[field], 0) << field;
+  }
+}
+
 TEST_F(CliTest, DevicesSayWhatTheyAre) {
   Outcome outcome = weft("devices --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;

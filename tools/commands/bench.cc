@@ -199,17 +199,6 @@ Status decode_speed(const Options& options, const Common& common) {
   return put_result(common, line);
 }
 
-std::vector<BenchCase> chosen_cases(const Options& options) {
-  std::vector<BenchCase> chosen;
-  for (const std::string& name : options.dtypes) {
-    for (BenchCase& entry : bench_cases(*parse_dtype(name))) {
-      bool wanted = entry.group == options.wanted || entry.name == options.wanted;
-      if (wanted) chosen.push_back(std::move(entry));
-    }
-  }
-  return chosen;
-}
-
 // Limits of the machine, start-up and decoding are of the CPU.
 Status check_can_measure(const Options& options, const Common& common) {
   const bool host =
@@ -229,13 +218,9 @@ Status run(const Options& options, const Common& common) {
   if (options.wanted == "startup") return startup(options, common);
   if (options.wanted == kTrainOverheadGroup) return train_overhead(options, common);
   if (options.wanted == kDecodeCase) return decode_speed(options, common);
-  std::vector<BenchCase> cases = chosen_cases(options);
-  if (cases.empty()) {
-    std::vector<std::string> names = bench_groups();
-    for (const BenchCase& entry : bench_cases(DType::f32)) names.push_back(entry.name);
-    return error({}, "there is no group or case '", options.wanted, "' of these element types")
-        .hint(did_you_mean(options.wanted, names));
-  }
+  std::vector<DType> dtypes;
+  for (const std::string& name : options.dtypes) dtypes.push_back(*parse_dtype(name));
+  WEFT_TRY(std::vector<BenchCase> cases, choose_cases(options.wanted, dtypes));
   bool terminal = ::isatty(STDERR_FILENO) != 0 && !common.quiet;
   for (const BenchCase& entry : cases) {
     if (terminal) std::fprintf(stderr, "\r\033[K%s ...", entry.name.c_str());
