@@ -110,10 +110,17 @@ llvm::Value* KernelEmitter::near_number(const Product& product, llvm::Value* beg
   return ir_.CreateAdd(ir_.CreateMul(tile, blocks), ir_.CreateUDiv(begin, block));
 }
 
+// Where the copy of this number stays. Those beyond the room share the last place: they come by
+// turns, so that places given in turn would be overwritten before any is read again.
+llvm::Value* KernelEmitter::near_place(const Product& product, llvm::Value* number) {
+  llvm::Value* last = ir_.CreateSub(product.near_count, i64(1));
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, number, last);
+}
+
 // Where the copy for a block of k is.
 llvm::Value* KernelEmitter::near_block(const Product& product, llvm::Value* begin) {
   if (product.near_count == nullptr) return product.near_lhs;
-  llvm::Value* place = ir_.CreateURem(near_number(product, begin), product.near_count);
+  llvm::Value* place = near_place(product, near_number(product, begin));
   llvm::Value* start = ir_.CreateMul(place, dim(product.near_size));
   return element_address(product.near_lhs, start, product.memory);
 }
@@ -121,7 +128,7 @@ llvm::Value* KernelEmitter::near_block(const Product& product, llvm::Value* begi
 void KernelEmitter::make_near(const Product& product, llvm::Value* begin, llvm::Value* end) {
   if (product.near_count == nullptr) return copy_near(product, begin, end);
   llvm::Value* number = near_number(product, begin);
-  llvm::Value* place = ir_.CreateURem(number, product.near_count);
+  llvm::Value* place = near_place(product, number);
   llvm::Value* note = element_address(product.near_notes, place, DType::i64);
   llvm::Value* known = ir_.CreateLoad(ir_.getInt64Ty(), note);
   if_then(ir_.CreateICmpNE(known, number), [&] {
@@ -193,18 +200,18 @@ void KernelEmitter::prefetch_near(const Product& product, llvm::Value* row, llvm
   const std::optional<int64_t> width = axes_[product.n].extent;
   if (!height || !width) return;
   const Dim step_k = step_along(product.lhs, product.k);
+  if (!step_k.is_constant(1)) return;
   const int64_t panels = std::max<int64_t>(1, *width / product.columns());
   llvm::Value* panel = ir_.CreateSDiv(column, i64(product.columns()));
-  llvm::Value* next_rows = ir_.CreateSub(dim(step_along(product.lhs, product.m) * Dim(*height)),
-                                         ir_.CreateMul(begin, dim(step_k)));
-  llvm::Value* ahead = ir_.CreateSelect(ir_.CreateICmpSLT(end, product.depth),
-                                        dim(step_k * Dim(product.k_block)), next_rows);
+  llvm::Value* next_rows =
+      ir_.CreateSub(dim(step_along(product.lhs, product.m) * Dim(*height)), begin);
+  llvm::Value* ahead =
+      ir_.CreateSelect(ir_.CreateICmpSLT(end, product.depth), i64(product.k_block), next_rows);
   // Not in bounds: at the end nothing follows, which a prefetch does not mind.
   auto ask = [&](llvm::Value* from, llvm::Value* offset) {
     prefetch(ir_.CreateGEP(memory_type(product.memory), from, ir_.CreateAdd(ahead, offset)),
              /*nearest=*/false);
   };
-  if (!step_k.is_constant(1)) return;
   const int64_t line = 64 / byte_size(product.memory);
   const int64_t share = (product.k_block / line + panels - 1) / panels * line;  // of a row
   llvm::Value* first = ir_.CreateMul(panel, i64(share));

@@ -2,8 +2,7 @@
 // once. Taken element by element, columns a power of two apart would drive each other out of the
 // first cache before the next k reads the same lines.
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
-#include <span>
+#include <algorithm>
 
 #include "backends/cpu/product.h"
 

@@ -369,6 +369,7 @@ class KernelEmitter {
   bool pays_near_copy(const Product& product) const;
   bool stays_near(const Product& product) const;
   void keep_near(Product& product, const Dim& depth);
+  llvm::Value* near_place(const Product& product, llvm::Value* number);
   llvm::Value* near_number(const Product& product, llvm::Value* begin);
   llvm::Value* near_block(const Product& product, llvm::Value* begin);
   void make_near(const Product& product, llvm::Value* begin, llvm::Value* end);

@@ -1,5 +1,6 @@
-// A matrix product as it is emitted. Private to emit_dot.cc, shape_product.cc, emit_pack.cc,
-// emit_near.cc, emit_micro.cc, emit_finish.cc and emit_one_row.cc.
+// A matrix product as it is emitted. Private to shape_product.cc, emit_dot.cc and the files that
+// spell its parts: emit_pack.cc, emit_turn.cc, emit_near.cc, emit_micro.cc, emit_inner.cc,
+// emit_finish.cc and emit_one_row.cc.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

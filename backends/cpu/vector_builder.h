@@ -49,7 +49,7 @@ class VectorBuilder {
     return fma_ ? ir.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c})
                 : add(mul(a, b), c);
   }
-  // True if there is an instruction for x * 2^n with vectors of so many lanes.
+  // True if there is an instruction for x * 2^n; vectors that are not its size go in parts.
   bool has_scale() const {
     auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(f32);
     return scales_ && vector != nullptr && vector->getNumElements() % 4 == 0;
