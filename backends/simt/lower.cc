@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "backends/simt/lowering.h"
+#include "ir/tile/print_names.h"
 #include "ir/tile/text.h"
 
 namespace weft::simt {
@@ -41,6 +42,26 @@ std::string type_name_of(DType dtype, bool four) {
   }
 }
 
+namespace {
+
+// What the variables of each value are called, as in the program's own text: "add1"; what has no
+// line of its own there is called after its buffer or its operation.
+std::vector<std::string> hints_of(const tile::Program& program) {
+  std::vector<std::string> hints = tile::names_of(program).values;
+  for (ValueId id = 0; id < hints.size(); ++id) {
+    const tile::Value& value = program.values[id];
+    if (hints[id].empty()) {
+      hints[id] = value.kind == tile::Value::load ? program.buffers[value.ref.buffer].name
+                                                  : tile::mnemonic(value);
+    }
+    std::erase(hints[id], '%');
+    hints[id] = identifier(hints[id]);
+  }
+  return hints;
+}
+
+}  // namespace
+
 Lowering::Lowering(const tile::Program& program, const Layout& layout, const Profile& profile,
                    const std::vector<bool>& aligned)
     : p_(program),
@@ -48,6 +69,7 @@ Lowering::Lowering(const tile::Program& program, const Layout& layout, const Pro
       profile_(profile),
       aligned_(aligned),
       facts_(analyse(program)),
+      hints_(hints_of(program)),
       axes_(program.axes.size()) {}
 
 Result<Lowered> Lowering::run() {

@@ -33,8 +33,12 @@ std::string Lowering::dim(const Dim& dim) {
   return "int(num.a" + std::to_string(number) + ")";
 }
 
-std::string Lowering::integer(const std::string& expression) {
-  return declare("int", "i", "int:" + expression, expression);
+std::string Lowering::integer(const std::string& expression, const std::string& hint) {
+  return declare("int", hint, "int:" + expression, expression);
+}
+
+std::string Lowering::four_of(BufferId buffer, const std::string& address) {
+  return integer("(" + address + ") >> 2", "four_" + identifier(p_.buffers[buffer].name));
 }
 
 bool Lowering::may_end_within(AxisId axis) const {
@@ -177,7 +181,7 @@ std::string Lowering::address(const Ref& ref, const Point& at, bool clamped) {
 
 // The same in fours, for a reference that is packed: every part of it is a multiple of four.
 std::string Lowering::address_of_four(const Ref& ref, const Point& at, bool clamped) {
-  std::string text = integer("(" + invariant_address(ref, at, clamped) + ") >> 2");
+  std::string text = four_of(ref.buffer, invariant_address(ref, at, clamped));
   const tile::Buffer& buffer = p_.buffers[ref.buffer];
   for (size_t i = 0; i < ref.at.size(); ++i) {
     if (is_invariant(ref.at[i])) continue;
@@ -198,7 +202,7 @@ std::string Lowering::invariant_address(const Ref& ref, const Point& at, bool cl
     const std::string offset = product(index(ref.at[i], at, clamped), dim(buffer.strides[i]));
     if (offset != "0" && !buffer.strides[i].is_constant(0)) text = sum(text, offset);
   }
-  return integer(text);
+  return integer(text, "in_" + identifier(buffer.name));
 }
 
 bool Lowering::comes_from_data(const Index& index) const {
@@ -239,7 +243,7 @@ void Lowering::hoist_addresses(const std::vector<ValueId>& roots, AxisId along) 
     if (!ready || axes.empty()) return;
     for (const Point& at : points(axes, pack)) {
       const std::string begin = invariant_address(value.ref, at, true);
-      if (pack != kNone) integer("(" + begin + ") >> 2");
+      if (pack != kNone) four_of(value.ref.buffer, begin);
     }
   };
   for (ValueId root : roots) visit(root);
@@ -284,8 +288,8 @@ void Lowering::open_program() {
         std::none_of(p_.grid.begin(), p_.grid.begin() + static_cast<ptrdiff_t>(i),
                      [](const tile::GridAxis& g) { return !g.serial; });
     const std::string& name = p_.axes[axis].name;
-    state.program = outermost ? rest : integer(rest + " % " + along);
-    if (!outermost) rest = integer(rest + " / " + along);
+    state.program = outermost ? rest : integer(rest + " % " + along, "program_" + name);
+    if (!outermost) rest = integer(rest + " / " + along, "programs_beside_" + name);
     const std::optional<int64_t> size = p_.size_of(p_.axes[axis].extent);
     if (!size) continue;
     state.base = declare("int", "at_" + name + "_base", "base:" + name,

@@ -75,11 +75,10 @@ std::vector<Lowering::Carried> Lowering::begin_carried(const Stmt& stmt) {
     const AxisId pack = pack_of(id);
     packs_[stmt.results[i]] = pack;
     carried[i].at = points(value.axes, pack);
-    const std::string hint = value.name.empty() ? "carried" : identifier(value.name);
     for (const Point& point : carried[i].at) {
       const std::string start =
           pack != kNone ? vector(stmt.init[i], point, pack) : scalar(stmt.init[i], point);
-      carried[i].names.push_back(fresh("c_" + hint));
+      carried[i].names.push_back(fresh("c_" + hints_[id]));
       line(type_name(value.dtype, pack != kNone) + " " + carried[i].names.back() + " = " + start +
            ";");
     }

@@ -124,7 +124,7 @@ std::string Lowering::vector(ValueId id, const Point& at, AxisId axis) {
     part[axis] = first + i;
     parts += (i == 0 ? "" : ", ") + scalar(id, part);
   }
-  return declare(type_name(value.dtype, true), "v", key,
+  return declare(type_name(value.dtype, true), "v_" + hints_[id], key,
                  type_name(value.dtype, true) + "(" + parts + ")");
 }
 
@@ -149,8 +149,7 @@ std::string Lowering::element(ValueId id, const Point& at, AxisId axis) {
     return "0";
   }
   const std::string expression = compute(id, at, axis);
-  const std::string hint = value.name.empty() ? "v" : identifier(value.name);
-  return declare(type_name(value.dtype, axis != kNone), "v_" + hint, key, expression);
+  return declare(type_name(value.dtype, axis != kNone), "v_" + hints_[id], key, expression);
 }
 
 std::string Lowering::compute(ValueId id, const Point& at, AxisId axis) {

@@ -60,7 +60,8 @@ class Lowering {
 
   // ---- numbers, coordinates and indices (lower_index.cc)
   std::string dim(const Dim& dim);
-  std::string integer(const std::string& expression);  // a variable for it
+  std::string integer(const std::string& expression, const std::string& hint = "i");  // a variable
+  std::string four_of(BufferId buffer, const std::string& address);  // of the same place, in fours
   std::string coordinate(AxisId axis, const Point& at);
   std::string inside(AxisId axis, const Point& at);  // the same, but one that exists
   std::string exists(AxisId axis, const Point& at);  // a condition; empty: it always does
@@ -227,6 +228,7 @@ class Lowering {
   const Profile& profile_;
   const std::vector<bool>& aligned_;
   Facts facts_;
+  std::vector<std::string> hints_;  // for names of variables, per value
   Lowered out_;
   int indent_ = 1;
   std::vector<Dim> turns_ = {1};  // of the loops around, multiplied
