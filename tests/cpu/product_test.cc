@@ -124,11 +124,14 @@ class ProductRun {
   int64_t programs() const { return number(kernel_.programs); }
 
   void programs(int64_t begin, int64_t end) {
+    const GuardedFloats lhs(x);
     const GuardedFloats rhs(c_.panel == 0 ? w : in_panels(w, c_));
-    void* buffers[] = {x.data(), rhs.data(), y.data()};
+    const GuardedFloats result(y);
+    void* buffers[] = {lhs.data(), rhs.data(), result.data()};
     std::vector<int64_t> args;
     for (const Dim& arg : kernel_.args) args.push_back(number(arg));
     code_->at(kernel_.entry)(buffers, args.data(), begin, end, &env);
+    std::memcpy(y.data(), result.data(), y.size() * sizeof(float));
   }
 
   // Against sums of doubles, as far as the table of tolerances allows.
