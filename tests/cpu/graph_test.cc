@@ -7,6 +7,7 @@
 #include "driver/verify_device.h"
 #include "ir/text/text.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/suite.h"
 
 namespace weft {
 namespace {
@@ -63,6 +64,21 @@ module "parts" {
       expect_agrees(text, {{"P", p}, {"N", n}});
     }
   }
+}
+
+// Results of more than four megabytes go past the caches, but for those that begin or end within
+// a vector.
+TEST(CpuGraph, LargeResultsAreStoredPastTheCaches) {
+  if (suite() == "quick") GTEST_SKIP() << "takes seconds";
+  expect_agrees(R"(
+graph @forward(%x: f32[2100, 512], %y: f32[1100003]) -> (a, b, c) {
+  %a = softmax %x
+  %b = exp %y
+  %part = slice %b {starts = [3], limits = [1100003]}
+  %c = tanh %part
+  return %a, %b, %c
+}
+)");
 }
 
 // The new state takes the place of the old one, which the last pass over the row computes from.
