@@ -202,4 +202,15 @@ Result<std::unique_ptr<Task>> open_task(const std::string& folder) {
       std::make_unique<RunTask>(folder, std::move(record), std::move(tokenizer)));
 }
 
+DimBinding largest_sizes(const Task& task) {
+  const TaskOptions& options = task.options();
+  const int64_t longest = std::max<int64_t>(task.facts().longest, 1);
+  int64_t rows = options.batch > 0 ? options.batch : INT64_MAX;
+  if (options.max_tokens > 0) {
+    rows = std::min(rows, (options.max_tokens + longest - 1) / longest);
+  }
+  if (rows == INT64_MAX) return {};
+  return {{"B", rows}, {"S", longest}, {"T", longest}};
+}
+
 }  // namespace weft::data

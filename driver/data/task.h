@@ -103,6 +103,10 @@ class Task {
                                                          SplitFacts* facts = nullptr) = 0;
 };
 
+// Sizes that make each tensor of a step as large as any batch does: the longest sequences, and of
+// those as many as a batch may hold. Nothing where batches have no limit.
+DimBinding largest_sizes(const Task& task);
+
 // Reads and tokenises the files, and writes to the folder, which exists: `data.json` (settings and
 // facts), `tokenizer.model` or `tokenizer.json`, `train.tokens` and `valid.tokens`. `data.json`
 // comes last: without it, nothing was prepared, and the same call begins again with the same

@@ -21,7 +21,9 @@ Result<LossReport> evaluate_run(const std::string& folder, const data::TaskFiles
   WEFT_TRY(std::unique_ptr<data::BatchStream> stream, task->stream_of(files, &report.facts));
   WEFT_TRY(Module module, train::build_model(options));
   std::erase_if(module.graphs, [](const Graph& graph) { return graph.name() == "loss"; });
-  WEFT_TRY(std::unique_ptr<train::TrainDevice> opened, train::open_device(module, device));
+  train::DeviceOptions with_sizes = device;
+  with_sizes.sizes = data::largest_sizes(*task);
+  WEFT_TRY(std::unique_ptr<train::TrainDevice> opened, train::open_device(module, with_sizes));
   WEFT_TRY_STATUS(train::load_parameters(weights, module.storage, *opened));
   WEFT_TRY(report.found, evaluate(module, *opened, *stream));
   report.has_perplexity = options.model.loss == Loss::cross_entropy;

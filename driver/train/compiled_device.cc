@@ -135,6 +135,7 @@ Result<std::unique_ptr<TrainDevice>> open_compiled(const Module& module,
   request.device = options.device;
   request.target_cpu = options.target_cpu;
   request.form = options.form;
+  if (is_vulkan(options.device)) request.sizes = options.sizes;
   request.cache_folder = user_cache_folder();
   request.choose_knobs = tuned_knobs(request, options.threads);
   WEFT_TRY(CompiledExecutable compiled, compile_executable(module, request));

@@ -30,6 +30,9 @@ struct DeviceOptions {
   int threads = 0;    // 0 = all cores; the bits do not depend on it
   uint64_t seed = 1;  // of initial values
   simt::KernelForm form = {};
+  // The largest that will be bound, as far as that is known: Vulkan devices show kernels a tensor
+  // beyond some size in parts only, which has to be known when kernels are made.
+  DimBinding sizes = {};
 };
 
 struct DeviceMemory {

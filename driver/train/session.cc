@@ -51,7 +51,9 @@ Result<std::unique_ptr<Session>> open_session(TrainOptions options, const std::s
   WEFT_TRY(session->module, differentiate_for(std::move(model), request));
   WEFT_TRY(session->observer, add_observe(session->module, options));
   WEFT_TRY(session->observer.batch, batch_to_observe(*session->task));
-  WEFT_TRY(session->device, open_device(session->module, device));
+  DeviceOptions with_sizes = device;
+  with_sizes.sizes = data::largest_sizes(*session->task);
+  WEFT_TRY(session->device, open_device(session->module, with_sizes));
   session->options = std::move(options);
   return session;
 }
