@@ -108,10 +108,7 @@ std::string Lowering::atom(const Index::Term& term, const Point& at, bool clampe
     case Term::base: return axes_[term.axis_id].base;
     case Term::end: return tile_end(term.axis_id);
     case Term::program: return axes_[term.axis_id].program;
-    case Term::value: {
-      const std::string number = scalar(term.value_id, at);
-      return p_.values[term.value_id].dtype == DType::i32 ? number : "int(" + number + ")";
-    }
+    case Term::value: return index_number(term.value_id, at);
     case Term::floor_div:
     case Term::mod: break;
   }

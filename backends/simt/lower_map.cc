@@ -68,6 +68,18 @@ std::string Lowering::small(ValueId id, const Point& at) {
   return integer(index(value.index, at, false));
 }
 
+// A number that data gives, in the 32 bits that places are computed in. What they do not hold
+// becomes the lowest number, which stays below every buffer whatever is added to it.
+std::string Lowering::index_number(ValueId id, const Point& at) {
+  const std::string number = scalar(id, at);
+  const Value& value = p_.values[id];
+  if (value.dtype == DType::i32) return number;
+  const bool cast = value.kind == Value::map && value.op == Op::cast;
+  const bool widened = cast && p_.values[value.operands[0]].dtype == DType::i32;
+  const bool holds = value.dtype != DType::i64 || value.kind == Value::coord || is_small(id);
+  return (widened || holds ? "int(" : "weft_index(") + number + ")";
+}
+
 std::string Lowering::compute_map(const Value& value, const Point& at, AxisId axis) {
   // Coordinates are compared in 32 bits: Mesa's CPU driver has been seen to compare them wrongly
   // after widening.

@@ -93,6 +93,7 @@ class Lowering {
   std::string constant(const Value& value, AxisId axis) const;
   bool is_small(ValueId id) const;
   std::string small(ValueId id, const Point& at);
+  std::string index_number(ValueId id, const Point& at);
   std::string random(const Value& value, const Point& at);
   AxisId pack_of(ValueId id);
   AxisId find_pack(ValueId id);

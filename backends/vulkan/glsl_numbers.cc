@@ -107,6 +107,10 @@ constexpr const char* kIntegers =
 
 constexpr const char* kLongIntegers =
     "int64_t weft_i64(uvec2 x) { return packInt2x32(ivec2(x)); }\n"
+    "int weft_index(int64_t x) {\n"
+    "  ivec2 words = unpackInt2x32(x);\n"
+    "  return words.y == 0 && words.x >= 0 ? words.x : int(0x80000000u);\n"
+    "}\n"
     "int64_t weft_floordiv(int64_t a, int64_t b) {\n"
     "  if (b == 0l) return 0l;\n"
     "  if (b == -1l) return -a;\n"
@@ -197,6 +201,7 @@ std::vector<Function> number_functions() {
       {"weft_floordiv(", kIntegers},
       {"weft_mod(", kIntegers},
       {"int64_t", kLongIntegers},
+      {"weft_index(", kLongIntegers},
       {"weft_to_i32(", kCasts},
       {"weft_to_u32(", kCasts},
       {"weft_to_i8(", kCasts},

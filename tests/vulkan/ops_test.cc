@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "driver/compile.h"
-#include "driver/execute.h"
 #include "ir/text/text.h"
 #include "tests/support/case_file.h"
 #include "tests/support/same.h"
 #include "tests/support/suite.h"
-#include "tests/vulkan/shared_device.h"
+#include "tests/vulkan/run.h"
 
 namespace weft {
 namespace {
@@ -18,21 +16,6 @@ TensorMap rounded(TensorMap tensors) {
     for (double& element : tensor.reals) element = round_to(tensor.dtype, element);
   }
   return tensors;
-}
-
-Result<OracleResult> run_on_vulkan(const Module& module, const TensorMap& inputs,
-                                   simt::Mapping mapping) {
-  CompileRequest request;
-  request.form.mapping = mapping;
-  request.device = "vulkan";
-  WEFT_TRY(Compiled compiled, compile(module, request));
-  const Graph& graph = *module.find_graph("case");
-  WEFT_TRY(DimBinding dims, bind_dims(module, graph, inputs, {}, {}));
-  ContextOptions options;
-  options.vulkan = shared_vulkan_device();
-  options.poison = true;
-  WEFT_TRY(Executor executor, Executor::create(std::move(compiled.executable), options));
-  return run_once(executor, graph, inputs, {}, dims);
 }
 
 void expect_same(const Module& module, const Result<OracleResult>& expected,
@@ -76,7 +59,7 @@ TEST_P(VulkanMatrix, AgreesWithOracle) {
     Result<OracleResult> expected = run_oracle(*module, *module->find_graph("case"), inputs, {});
     for (simt::Mapping mapping : {simt::Mapping::registers, simt::Mapping::workgroup}) {
       SCOPED_TRACE(simt::str({mapping}));
-      expect_same(*module, expected, run_on_vulkan(*module, inputs, mapping));
+      expect_same(*module, expected, run_on_vulkan(*module, "case", inputs, mapping));
     }
   }
   for (const std::string& message : shared_vulkan_log().take()) ADD_FAILURE() << message;
