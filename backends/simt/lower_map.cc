@@ -5,13 +5,6 @@
 namespace weft::simt {
 namespace {
 
-// Small integers wrap after every operation.
-std::string wrapped(const std::string& text, DType dtype) {
-  if (dtype == DType::i8) return "weft_wrap_i8(" + text + ")";
-  if (dtype == DType::u8) return "((" + text + ") & 255u)";
-  return text;
-}
-
 // Of a quotient of floats as far apart as can be, eight bits a turn.
 constexpr int64_t kDivisionTurns = 32;
 
@@ -51,6 +44,18 @@ std::string cast_to(const std::string& x, DType from, DType to, bool four) {
 }
 
 }  // namespace
+
+// Small integers are computed in 32 bits: what comes out wraps before others use it.
+std::string wrapped(const std::string& text, DType dtype) {
+  if (dtype == DType::i8) return "weft_wrap_i8(" + text + ")";
+  if (dtype == DType::u8) return "((" + text + ") & 255u)";
+  return text;
+}
+
+void Lowering::wrap(const std::string& variable, DType dtype) {
+  const std::string text = wrapped(variable, dtype);
+  if (text != variable) line(variable + " = " + text + ";");
+}
 
 // A coordinate or a small number: an i64 that 32 bits hold.
 bool Lowering::is_small(ValueId id) const {

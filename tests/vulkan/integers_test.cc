@@ -24,9 +24,10 @@ void expect_as_oracle(const std::string& body, const TensorMap& inputs) {
   }
 }
 
+// Odd numbers, of which products stay odd.
 Tensor counted(DType dtype, std::vector<int64_t> shape) {
   Tensor made = Tensor::zeros(dtype, std::move(shape));
-  for (int64_t i = 0; i < made.size(); ++i) made.set(i, static_cast<double>(i % 100));
+  for (int64_t i = 0; i < made.size(); ++i) made.set(i, static_cast<double>(i % 50 * 2 + 1));
   return made;
 }
 
@@ -81,6 +82,54 @@ TEST(LongIndices, ThatAKernelComputes) {
         "%x: f32[10, 4], %i: i64[2]) -> (y) {\n"
         "  %j = add %i, %i\n  %y = gather %x, %j {axis = 0}\n  return %y\n",
         {{"x", counted(DType::f32, {10, 4})}, {"i", indices}});
+  }
+}
+
+std::string typed(DType dtype, const std::string& shape) {
+  return std::string(name(dtype)) + shape;
+}
+
+// What a sum of small integers is, where the kernel that makes it goes on with it.
+void expect_wraps(const std::string& inputs, const std::string& sum, const TensorMap& tensors) {
+  SCOPED_TRACE(inputs);
+  const std::string begin = inputs + ") -> (";
+  const std::string made = "  %s = " + sum + "\n";
+  expect_as_oracle(begin + "y) {\n" + made + "  %y = cast %s {dtype = f32}\n  return %y\n",
+                   tensors);
+  expect_as_oracle(begin + "s, y) {\n" + made + "  %y = cast %s {dtype = i32}\n  return %s, %y\n",
+                   tensors);
+}
+
+constexpr DType kBytes[] = {DType::i8, DType::u8};
+
+TEST(SumsOfBytes, WrapInReductions) {
+  for (DType dtype : kBytes) {
+    for (const char* reduction : {"sum", "prod"}) {
+      const Tensor x = counted(dtype, {4, 100});
+      expect_wraps("%x: " + typed(dtype, "[4, 100]"), std::string(reduction) + " %x {axes = [1]}",
+                   {{"x", x}});
+    }
+  }
+}
+
+TEST(SumsOfBytes, WrapInProducts) {
+  for (DType dtype : kBytes) {
+    expect_wraps("%x: " + typed(dtype, "[8, 64]") + ", %w: " + typed(dtype, "[64, 16]"),
+                 "matmul %x, %w",
+                 {{"x", counted(dtype, {8, 64})}, {"w", counted(dtype, {64, 16})}});
+  }
+}
+
+// Sums that loops carry, and rows that are walked in parts.
+TEST(SumsOfBytes, WrapAlongLongRows) {
+  for (DType dtype : kBytes) {
+    expect_wraps("%x: " + typed(dtype, "[3, 5000]"), "sum %x {axes = [1]}",
+                 {{"x", counted(dtype, {3, 5000})}});
+    expect_wraps("%x: " + typed(dtype, "[3, 70]"), "cumsum %x {axis = 1}",
+                 {{"x", counted(dtype, {3, 70})}});
+    expect_wraps("%x: " + typed(dtype, "[20, 300]") + ", %w: " + typed(dtype, "[300, 20]"),
+                 "matmul %x, %w",
+                 {{"x", counted(dtype, {20, 300})}, {"w", counted(dtype, {300, 20})}});
   }
 }
 
