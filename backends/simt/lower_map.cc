@@ -24,7 +24,7 @@ const char* function_of(Op op) {
     case Op::pow: return "weft_pow";
     case Op::minimum: return "weft_min";
     case Op::maximum: return "weft_max";
-    case Op::mod: return "weft_mod";
+    case Op::mod: return "weft_mod_float";
     default: return nullptr;
   }
 }

@@ -133,5 +133,24 @@ TEST(SumsOfBytes, WrapAlongLongRows) {
   }
 }
 
+// Every pair of numbers around 0 and at the ends of a type.
+TEST(Quotients, OfNumbersAtTheEnds) {
+  for (DType dtype : {DType::i8, DType::u8, DType::i32, DType::u32, DType::i64}) {
+    const int64_t low = lowest_integer(dtype);
+    const int64_t high = highest_integer(dtype);
+    Tensor a{dtype, {13, 1}, {}, {}};
+    for (int64_t x : {low, low + 1, low + 2, high - 2, high - 1, high, int64_t{7}}) {
+      a.integers.push_back(x);
+    }
+    for (int64_t x : {-7, -2, -1, 0, 1, 2}) a.integers.push_back(wrap_to(dtype, x));
+    Tensor b = a;
+    b.shape = {1, 13};
+    expect_as_oracle(
+        "%a: " + typed(dtype, "[13, 1]") + ", %b: " + typed(dtype, "[1, 13]") +
+            ") -> (q, r) {\n  %q = floordiv %a, %b\n  %r = mod %a, %b\n  return %q, %r\n",
+        {{"a", a}, {"b", b}});
+  }
+}
+
 }  // namespace
 }  // namespace weft
