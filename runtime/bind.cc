@@ -321,7 +321,21 @@ class Binder {
     bound.count = numbers->programs;
     bound.function = bound_.loaded->function(step.program);
     WEFT_TRY_STATUS(bind_places(step));
+    WEFT_TRY_STATUS(check_elements(step));
     bound_.steps.push_back(bound);
+    return ok();
+  }
+
+  // Kernels find what they are given from the beginning of its buffer.
+  Status check_elements(const Step& launch) const {
+    for (const Placement& placement : launch.buffers) {
+      const PlanBuffer& buffer = plan_.buffers[placement.buffer];
+      const int64_t elements = bound_.buffers[placement.buffer].bytes / byte_size(buffer.dtype);
+      if (elements <= limits_.most_elements) continue;
+      return fail("buffer ", buffer.name, " has ", elements,
+                  " elements, of which its device counts at most ", limits_.most_elements)
+          .hint("bind smaller sizes, for example B=1");
+    }
     return ok();
   }
 

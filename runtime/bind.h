@@ -83,6 +83,8 @@ struct BindLimits {
   // Of the numbers that a kernel is given.
   int64_t least_arg = INT64_MIN;
   int64_t most_arg = INT64_MAX;
+  // Of a buffer that a kernel is given.
+  int64_t most_elements = INT64_MAX;
   // Of the loops of one invocation: a driver may end them then, without a word.
   int64_t most_iterations = INT64_MAX;
 };

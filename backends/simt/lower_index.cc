@@ -26,7 +26,12 @@ std::string product(const std::string& a, const std::string& b) {
 
 // What is no constant is a number of the launch.
 std::string Lowering::dim(const Dim& dim) {
-  if (dim.is_constant()) return std::to_string(dim.constant());
+  if (dim.is_constant()) {
+    const int64_t number = dim.constant();
+    if (number < INT32_MIN || number > INT32_MAX)
+      fail("is given " + dim.str() + ", which its device cannot hold");
+    return std::to_string(number);
+  }
   auto found = std::ranges::find(out_.args, dim);
   const auto number = found - out_.args.begin();
   if (found == out_.args.end()) out_.args.push_back(dim);
@@ -112,10 +117,7 @@ std::string Lowering::atom(const Index::Term& term, const Point& at, bool clampe
     case Term::base: return axes_[term.axis_id].base;
     case Term::end: return tile_end(term.axis_id);
     case Term::program: return axes_[term.axis_id].program;
-    case Term::value: {
-      const std::string number = scalar(term.value_id, at);
-      return p_.values[term.value_id].dtype == DType::i32 ? number : "int(" + number + ")";
-    }
+    case Term::value: return index_number(term.value_id, at);
     case Term::floor_div:
     case Term::mod: break;
   }

@@ -5,13 +5,6 @@
 namespace weft::simt {
 namespace {
 
-// Small integers wrap after every operation.
-std::string wrapped(const std::string& text, DType dtype) {
-  if (dtype == DType::i8) return "weft_wrap_i8(" + text + ")";
-  if (dtype == DType::u8) return "((" + text + ") & 255u)";
-  return text;
-}
-
 // Of a quotient of floats as far apart as can be, eight bits a turn.
 constexpr int64_t kDivisionTurns = 32;
 
@@ -31,7 +24,7 @@ const char* function_of(Op op) {
     case Op::pow: return "weft_pow";
     case Op::minimum: return "weft_min";
     case Op::maximum: return "weft_max";
-    case Op::mod: return "weft_mod";
+    case Op::mod: return "weft_mod_float";
     default: return nullptr;
   }
 }
@@ -52,6 +45,18 @@ std::string cast_to(const std::string& x, DType from, DType to, bool four) {
 
 }  // namespace
 
+// Small integers are computed in 32 bits: what comes out wraps before others use it.
+std::string wrapped(const std::string& text, DType dtype) {
+  if (dtype == DType::i8) return "weft_wrap_i8(" + text + ")";
+  if (dtype == DType::u8) return "((" + text + ") & 255u)";
+  return text;
+}
+
+void Lowering::wrap(const std::string& variable, DType dtype) {
+  const std::string text = wrapped(variable, dtype);
+  if (text != variable) line(variable + " = " + text + ";");
+}
+
 // A coordinate or a small number: an i64 that 32 bits hold.
 bool Lowering::is_small(ValueId id) const {
   const Value& value = p_.values[id];
@@ -66,6 +71,18 @@ std::string Lowering::small(ValueId id, const Point& at) {
   const Value& value = p_.values[id];
   if (value.kind == Value::constant) return "int(" + std::to_string(value.integer) + ")";
   return integer(index(value.index, at, false));
+}
+
+// A number that data gives, in the 32 bits that places are computed in. What they do not hold
+// becomes the lowest number, which stays below every buffer whatever is added to it.
+std::string Lowering::index_number(ValueId id, const Point& at) {
+  const std::string number = scalar(id, at);
+  const Value& value = p_.values[id];
+  if (value.dtype == DType::i32) return number;
+  const bool cast = value.kind == Value::map && value.op == Op::cast;
+  const bool widened = cast && p_.values[value.operands[0]].dtype == DType::i32;
+  const bool holds = value.dtype != DType::i64 || value.kind == Value::coord || is_small(id);
+  return (widened || holds ? "int(" : "weft_index(") + number + ")";
 }
 
 std::string Lowering::compute_map(const Value& value, const Point& at, AxisId axis) {

@@ -32,6 +32,7 @@ void Lowering::dot(ValueId id) {
     for (size_t i : one_side_after_the_other(value, at)) {
       begin(i);
       dot_step(value, {sums[i]}, pack, {at[i]});
+      wrap(sums[i], value.dtype);
       know(key_of(id, at[i], pack), sums[i]);
     }
     return;
@@ -58,6 +59,7 @@ void Lowering::dot(ValueId id) {
           pack != kNone ? vector(value.operands[2], at[i], pack) : scalar(value.operands[2], at[i]);
       line(sums[i] + " = " + start + " + " + sums[i] + ";");
     }
+    wrap(sums[i], value.dtype);
     know(key_of(id, at[i], pack), sums[i]);
   }
 }

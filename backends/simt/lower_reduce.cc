@@ -253,6 +253,7 @@ void Lowering::reduce(ValueId id) {
     across(value.axes_reduced, {name}, {own_type}, [&](const std::vector<std::string>& other) {
       line(name + " = " + combine(value.reduction, name, other[0], dtype) + ";");
     });
+    wrap(name, dtype);
     sums[i] = name;
     if (!sums_fours || pack == kNone) know(key_of(id, at[i], result_pack), name);
   }

@@ -172,8 +172,15 @@ std::string Lowering::compute(ValueId id, const Point& at, AxisId axis) {
 }
 
 std::string Lowering::random(const Value& value, const Point& at) {
-  // The largest number of an element is given to the kernel so that a launch beyond 31 bits fails.
-  if (auto range = tile::range_of(p_, value.index)) dim(range->high);
+  // Elements are counted in 32 bits without a sign, other numbers of a launch in 31: half of the
+  // largest is one of them, so that a launch beyond fails.
+  if (auto range = tile::range_of(p_, value.index)) {
+    if (range->high.is_constant() && range->high.constant() > int64_t{UINT32_MAX}) {
+      fail("random numbers of more than 2^32 elements");
+    } else {
+      dim(Dim::floor_div(range->high, Dim(2)));
+    }
+  }
   return "weft_random(" + scalar(value.operands[0], at) + ", " + scalar(value.operands[1], at) +
          ", uint(" + dim(value.stream) + "), uint(" + index(value.index, at, false) + "))";
 }

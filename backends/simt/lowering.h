@@ -91,9 +91,11 @@ class Lowering {
   std::string element(ValueId id, const Point& at, AxisId axis);  // vector, or scalar with kNone
   std::string compute(ValueId id, const Point& at, AxisId axis);
   std::string compute_map(const Value& value, const Point& at, AxisId axis);
+  void wrap(const std::string& variable, DType dtype);  // a sum that is done
   std::string constant(const Value& value, AxisId axis) const;
   bool is_small(ValueId id) const;
   std::string small(ValueId id, const Point& at);
+  std::string index_number(ValueId id, const Point& at);
   std::string random(const Value& value, const Point& at);
   AxisId pack_of(ValueId id);
   AxisId find_pack(ValueId id);
@@ -255,5 +257,6 @@ class Lowering {
 
 inline std::string type_name(DType dtype, bool four) { return type_name_of(dtype, four); }
 bool computes_as_float(DType dtype);
+std::string wrapped(const std::string& text, DType dtype);
 
 }  // namespace weft::simt

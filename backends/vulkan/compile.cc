@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "backends/buffer_uses.h"
 #include "backends/simt/analysis.h"
 #include "backends/simt/knobs.h"
 #include "backends/simt/lower.h"
@@ -62,6 +63,19 @@ Status check_types(const tile::Program& program, const simt::Profile& profile) {
   return ok();
 }
 
+// Sizes that are known only at run time are checked when they are bound.
+Status check_elements(const tile::Program& program) {
+  const std::vector<BufferUse> uses = buffer_uses(program);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const Dim& elements = uses[i].elements;
+    if (!elements.is_constant() || elements.constant() <= kVulkanMostElements) continue;
+    return error({}, "kernel @", program.name, ": buffer ", program.buffers[i].name, " has ",
+                 elements, " elements, of which its device counts at most ", kVulkanMostElements)
+        .hint("use smaller shapes, or --device cpu");
+  }
+  return ok();
+}
+
 // A buffer that is too large for one descriptor is seen in parts of a power of two.
 void set_parts(Binding& binding, int64_t bytes, const Target& target) {
   const int64_t texel = byte_size(binding.dtype) * binding.width;
@@ -79,6 +93,7 @@ Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
   std::vector<bool> aligned;
   for (const BufferFacts& buffer : facts) aligned.push_back(buffer.aligned);
   WEFT_TRY_STATUS(check_types(program, profile));
+  WEFT_TRY_STATUS(check_elements(program));
   WEFT_TRY(simt::Layout layout, simt::choose_layout(program, profile, aligned));
   WEFT_TRY(simt::Lowered lowered, simt::lower(program, layout, profile, aligned));
   for (Binding& binding : lowered.bindings) set_parts(binding, facts[binding.buffer].bytes, target);

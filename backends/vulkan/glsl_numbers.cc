@@ -66,17 +66,22 @@ constexpr const char* kBrain =
     "}\n"
     "float weft_from_bf16(uint bits) { return uintBitsToFloat(bits << 16); }\n";
 
+// A divisor of 0 gives 0, and one of -1 may leave the range of a quotient. Both are chosen, since
+// drivers take long to compile branches.
 constexpr const char* kIntegers =
     "int weft_wrap_i8(int x) { return bitfieldExtract(x, 0, 8); }\n"
     "int weft_floordiv(int a, int b) {\n"
-    "  if (b == 0) return 0;\n"
-    "  if (b == -1) return -a;\n"
-    "  int q = a / b;\n"
-    "  return a - q * b != 0 && ((a ^ b) < 0) ? q - 1 : q;\n"
+    "  int by = mix(b, 1, b == 0 || b == -1);\n"
+    "  int q = a / by;\n"
+    "  bool below = (a ^ by) < 0;\n"
+    "  q -= int(a - q * by != 0 && below);\n"
+    "  return mix(mix(q, -a, b == -1), 0, b == 0);\n"
     "}\n"
-    "int weft_mod(int a, int b) { return b == 0 || b == -1 ? 0 : a - weft_floordiv(a, b) * b; }\n"
-    "uint weft_floordiv(uint a, uint b) { return b == 0u ? 0u : a / b; }\n"
-    "uint weft_mod(uint a, uint b) { return b == 0u ? 0u : a % b; }\n"
+    "int weft_mod(int a, int b) { return mix(a - weft_floordiv(a, b) * b, 0, b == 0); }\n"
+    "uint weft_floordiv(uint a, uint b) { return mix(a / max(b, 1u), 0u, b == 0u); }\n"
+    "uint weft_mod(uint a, uint b) { return mix(a % max(b, 1u), 0u, b == 0u); }\n";
+
+constexpr const char* kRests =
     // a less as many b as there are, exactly: m 2^e, divided as on paper, eight bits at a time. No
     // more turns than that: drivers on a CPU leave the loops of an invocation after 65,535.
     "float weft_rest(float a, float b) {\n"
@@ -97,25 +102,31 @@ constexpr const char* kIntegers =
     "  if (rest >= 0x800000u) rest += (e - up - 1u) << 23;\n"
     "  return uintBitsToFloat(rest | (floatBitsToUint(a) & 0x80000000u));\n"
     "}\n"
-    "float weft_mod(float a, float b) {\n"
+    "float weft_mod_float(float a, float b) {\n"
     "  float rest = weft_rest(a, b);\n"
     "  return rest != 0.0 && ((rest < 0.0) != (b < 0.0)) ? rest + b : rest;\n"
     "}\n"
-    "vec4 weft_mod(vec4 a, vec4 b) { return vec4(weft_mod(a.x, b.x), weft_mod(a.y, b.y), "
-    "weft_mod(a.z, "
-    "b.z), weft_mod(a.w, b.w)); }\n";
+    "vec4 weft_mod_float(vec4 a, vec4 b) {\n"
+    "  return vec4(weft_mod_float(a.x, b.x), weft_mod_float(a.y, b.y),\n"
+    "              weft_mod_float(a.z, b.z), weft_mod_float(a.w, b.w));\n"
+    "}\n";
 
 constexpr const char* kLongIntegers =
     "int64_t weft_i64(uvec2 x) { return packInt2x32(ivec2(x)); }\n"
-    "int64_t weft_floordiv(int64_t a, int64_t b) {\n"
-    "  if (b == 0l) return 0l;\n"
-    "  if (b == -1l) return -a;\n"
-    "  int64_t q = a / b;\n"
-    "  return a - q * b != 0l && ((a ^ b) < 0l) ? q - 1l : q;\n"
+    "int weft_index(int64_t x) {\n"
+    "  ivec2 words = unpackInt2x32(x);\n"
+    "  return mix(int(0x80000000u), words.x, (words.y | (words.x >> 31)) == 0);\n"
     "}\n"
-    "int64_t weft_mod(int64_t a, int64_t b) { return b == 0l || b == -1l ? 0l : a - "
-    "weft_floordiv(a, b) "
-    "* b; }\n"
+    "int64_t weft_floordiv(int64_t a, int64_t b) {\n"
+    "  int64_t by = mix(b, 1l, b == 0l || b == -1l);\n"
+    "  int64_t q = a / by;\n"
+    "  bool below = (a ^ by) < 0l;\n"
+    "  q -= int64_t(a - q * by != 0l && below);\n"
+    "  return mix(mix(q, -a, b == -1l), 0l, b == 0l);\n"
+    "}\n"
+    "int64_t weft_mod(int64_t a, int64_t b) {\n"
+    "  return mix(a - weft_floordiv(a, b) * b, 0l, b == 0l);\n"
+    "}\n"
     "bool weft_better(int64_t a, int at_a, int64_t b, int at_b) {\n"
     "  if (at_a < 0 || at_b < 0) return at_a >= 0;\n"
     "  return a == b ? at_a < at_b : a > b;\n"
@@ -196,7 +207,9 @@ std::vector<Function> number_functions() {
       {"weft_wrap_i8(", kIntegers},
       {"weft_floordiv(", kIntegers},
       {"weft_mod(", kIntegers},
+      {"weft_mod_float(", kRests},
       {"int64_t", kLongIntegers},
+      {"weft_index(", kLongIntegers},
       {"weft_to_i32(", kCasts},
       {"weft_to_u32(", kCasts},
       {"weft_to_i8(", kCasts},

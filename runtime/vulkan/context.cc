@@ -93,7 +93,7 @@ Result<VulkanContext::Known*> VulkanContext::known(const BoundPtr& bound) {
 }
 
 BindLimits VulkanContext::limits() const {
-  BindLimits limits{kVulkanAlignment, INT32_MIN, int64_t{UINT32_MAX}};
+  BindLimits limits{kVulkanAlignment, INT32_MIN, INT32_MAX, kVulkanMostElements};
   if (const int64_t most = facts_of(pool_vk_->device()).loop_limit; most > 0)
     limits.most_iterations = most;
   return limits;

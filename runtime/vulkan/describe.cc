@@ -89,9 +89,9 @@ Status Recorder::set_numbers(const BoundStep& step, Recording::Launch& launch) {
     const int64_t from = place(step, i).offset % kVulkanAlignment + placed(step, i).offset;
     const PlanBuffer& buffer = plan.buffers[placed(step, i).buffer];
     const int64_t elements = from / byte_size(buffer.dtype);
-    if (elements > UINT32_MAX) {
+    if (elements > INT32_MAX) {
       return error({}, "graph @", bound_.name(), ": kernel ", kernel.name, " begins at element ",
-                   elements, " of ", buffer.name, ", beyond 32 bits");
+                   elements, " of ", buffer.name, ", beyond 31 bits");
     }
     launch.numbers.push_back(static_cast<uint32_t>(elements));
   }

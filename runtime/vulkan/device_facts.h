@@ -10,6 +10,10 @@
 
 namespace weft {
 
+// Of a buffer of a kernel. Kernels count elements in 31 bits, from a little before the first one to
+// the end of a tile that the last one is in.
+inline constexpr int64_t kVulkanMostElements = INT32_MAX - 65535;
+
 struct VulkanHeap {
   int64_t bytes = 0;
   bool device_local = false;

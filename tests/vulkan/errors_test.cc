@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "driver/compile.h"
+#include "ir/text/text.h"
 #include "runtime/vulkan/device.h"
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/sample.h"
@@ -33,6 +35,19 @@ class VulkanErrors : public VulkanTest {
     ContextOptions options;
     options.vulkan = device_;
     return Context::create(load_sample(vulkan_sample()), options).value();
+  }
+  // Of a graph @g that is compiled and bound; empty if nothing is wrong.
+  std::string said_of(const std::string& text, const DimBinding& dims = {}) const {
+    CompileRequest request;
+    request.device = "vulkan";
+    Result<Compiled> made =
+        compile(parse("limits.weft", text + "  return %y\n}\n").value(), request);
+    if (!made.ok()) return render(made.diagnostics());
+    ContextOptions options;
+    options.vulkan = device_;
+    Context context = Context::create(load_sample(std::move(made->executable)), options).value();
+    const Result<BoundPtr> bound = context.bind("g", dims);
+    return bound.ok() ? "" : render(bound.diagnostics());
   }
   static Status run(Context& context) {
     WEFT_TRY(BoundPtr bound, context.bind("forward", {{"B", 2}}));
@@ -85,6 +100,44 @@ TEST_P(VulkanErrors, MoreThanOneAllocationIsRefused) {
   ASSERT_FALSE(bound.ok());
   EXPECT_THAT(render(bound.diagnostics()), HasSubstr("the device gives at most 1000000"));
   EXPECT_TRUE(run(context).ok());
+}
+
+// Kernels count elements in 31 bits.
+TEST_P(VulkanErrors, BuffersThatKernelsCannotCountAreRefused) {
+  Executable executable = vulkan_sample();
+  executable.dims.bounds["N"] = {1, int64_t{1} << 40};
+  ContextOptions options;
+  options.vulkan = device_;
+  Context context = Context::create(load_sample(std::move(executable)), options).value();
+  for (const int64_t size : {int64_t{INT32_MAX}, int64_t{INT32_MAX} + 1, int64_t{3} << 30}) {
+    const Result<BoundPtr> bound = context.bind("wide", {{"N", size}});
+    ASSERT_FALSE(bound.ok());
+    EXPECT_THAT(render(bound.diagnostics()),
+                HasSubstr("buffer x has " + std::to_string(size) +
+                          " elements, of which its device counts at most 2147418112"));
+  }
+  EXPECT_TRUE(run(context).ok());
+}
+
+// The same where sizes are known beforehand, and each of them is small.
+TEST_P(VulkanErrors, TheyAreRefusedWhereTheirShapeIsConstant) {
+  EXPECT_THAT(said_of("graph @g(%x: u8[70000, 70000]) -> (y) {\n  %y = add %x, %x\n"),
+              HasSubstr("buffer x has 4900000000 elements, of which its device counts at most"));
+  EXPECT_THAT(said_of("graph @g(%x: u8[3000000000]) -> (y) {\n  %y = add %x, %x\n"),
+              HasSubstr("3000000000"));
+}
+
+// Elements of random numbers are counted in 32 bits without a sign, where no buffer has them.
+TEST_P(VulkanErrors, RandomNumbersBeyond32BitsAreRefused) {
+  const std::string begin = "graph @g(%k: u32[2], %b: f32[B]) -> (y) {\n  %r = random_bits %k ";
+  const std::string end = "\n  %y = max %r {axes = [1]}\n";
+  const auto said = [&](const std::string& rows, const DimBinding& dims) {
+    return said_of(begin + "{shape = [" + rows + ", 32768], stream = 0}" + end, dims);
+  };
+  EXPECT_EQ(said("131072", {{"B", 1}}), "");
+  EXPECT_EQ(said("B", {{"B", 131072}}), "");
+  EXPECT_THAT(said("131073", {{"B", 1}}), HasSubstr("random numbers of more than 2^32 elements"));
+  EXPECT_THAT(said("B", {{"B", 131073}}), HasSubstr("which its device cannot hold"));
 }
 
 TEST_P(VulkanErrors, ADeviceWithoutNeededLimitsIsNotUsed) {

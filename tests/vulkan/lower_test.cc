@@ -145,6 +145,26 @@ TEST(SimtLowering, StoresOneAfterTheOtherAreWalkedTogether) {
 }
 
 // Many devices have no f64; the optimizer's steps need pow.
+// What a quotient is where the divisor is 0 or -1 is chosen as well: SwiftShader took minutes to
+// compile a kernel of rows with such branches in it.
+TEST(SimtLowering, QuotientsOfIntegersAreNoBranches) {
+  constexpr uint32_t kBranchConditional = 250;
+  const auto branches = [](const std::string& dtype, const std::string& op) {
+    const std::string in = ": " + dtype + "[100]\n";
+    return instructions("kernel @map {\n  in %a" + in + "  in %b" + in + "  out %y" + in + R"(
+  free BP = 64
+  axis p: 100 by BP
+  grid p
+  store %y[p], )" + op + "(load %a[p], load %b[p])\n}\n",
+                        kBranchConditional);
+  };
+  for (const char* dtype : {"i8", "u8", "i32", "u32", "i64"}) {
+    SCOPED_TRACE(dtype);
+    EXPECT_EQ(branches(dtype, "mod"), branches(dtype, "minimum"));
+    EXPECT_EQ(branches(dtype, "floordiv"), branches(dtype, "minimum"));
+  }
+}
+
 TEST(SimtLowering, PowNeedsNoF64) {
   constexpr uint32_t kCapability = 17;
   constexpr uint32_t kFloat64 = 10;
