@@ -17,6 +17,11 @@ VkDescriptorType type_of(Binding::View view) {
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
+Error lacks(const Kernel& kernel, std::string_view feature, const VulkanFacts& facts) {
+  return error({}, "kernel ", kernel.name, " needs ", feature, ", which ", facts.name, " lacks")
+      .hint("compile it for this device");
+}
+
 Status check_subgroup(const Kernel& kernel, const VulkanFacts& facts) {
   const uint32_t size = kernel.subgroup;
   if (size == 0 || (facts.min_subgroup == size && facts.max_subgroup == size)) return ok();
@@ -27,6 +32,16 @@ Status check_subgroup(const Kernel& kernel, const VulkanFacts& facts) {
   return error({}, "kernel ", kernel.name, " is for subgroups of ", size, ", ", facts.name,
                " has subgroups of ", facts.subgroup)
       .hint("compile it for this device");
+}
+
+// A device may have refused them after its self-test.
+Status check_texels(const Kernel& kernel, const VulkanFacts& facts) {
+  for (const Binding& binding : kernel.bindings) {
+    if (binding.view == Binding::storage) continue;
+    const char* feature = binding.view == Binding::texel ? "texel_buffer" : "image_buffer";
+    if (!facts.has(feature)) return lacks(kernel, feature, facts);
+  }
+  return ok();
 }
 
 Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
@@ -57,10 +72,9 @@ Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
 
 Status check_kernel(const Kernel& kernel, const VulkanFacts& facts) {
   for (const std::string& feature : kernel.needs) {
-    if (facts.has(feature)) continue;
-    return error({}, "kernel ", kernel.name, " needs ", feature, ", which ", facts.name, " lacks")
-        .hint("compile it for this device");
+    if (!facts.has(feature)) return lacks(kernel, feature, facts);
   }
+  WEFT_TRY_STATUS(check_texels(kernel, facts));
   if (kernel.workgroup > facts.max_workgroup) {
     return error({}, "kernel ", kernel.name, " has workgroups of ", kernel.workgroup,
                  " invocations, ", facts.name, " allows ", facts.max_workgroup);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/support/suite.h"
 #include "tests/tools/cli_fixture.h"
@@ -11,6 +13,7 @@ namespace weft {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // An environment variable for the commands of a test.
 class With {
@@ -88,6 +91,31 @@ TEST_F(VulkanCliTest, ADeviceWithTooLittle) {
   if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
   const With limits("WEFT_VULKAN_LIMITS", "storage_bindings=3");
   expect_missing("storage buffers of a kernel: 3, Weft needs 4");
+}
+
+TEST_F(VulkanCliTest, ACacheThatCannotBeWrittenIsOnlySlower) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const With cache("WEFT_CACHE_DIR", "/proc/weft");
+  EXPECT_THAT(weft("devices").out, Not(HasSubstr("/proc/weft")));
+  const Outcome outcome = weft("run ffn.weft --random-inputs --dim B=3 --device vulkan");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+// Nothing of Vulkan lies in the cache's root, whoever opens the device.
+TEST_F(VulkanCliTest, KeepsWhatDriversCompileInOnePlace) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const With cache("WEFT_CACHE_DIR", path("cache"));
+  ASSERT_EQ(weft("compile ffn.weft --device vulkan -o ffn.weftx").code, 0);
+  const Outcome outcome = weft("run ffn.weftx --random-inputs --dim B=3 --device vulkan");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache"))) {
+    EXPECT_TRUE(entry.is_directory()) << entry.path();
+  }
+  std::set<std::string> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache/vulkan"))) {
+    kept.insert(entry.path().extension());
+  }
+  EXPECT_EQ(kept, (std::set<std::string>{".pipelines", ".selftest"}));
 }
 
 // Compiled for one driver, run on another: ./dev test --swiftshader names it.
