@@ -1,5 +1,6 @@
 // Vulkan on the command line: what is missing, another driver, tuning.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // An environment variable for the commands of a test.
 class With {
@@ -85,6 +87,37 @@ TEST_F(VulkanCliTest, NoDriver) {
   const With files("VK_DRIVER_FILES", path("none.json"));
   const With older("VK_ICD_FILENAMES", path("none.json"));
   expect_missing("Vulkan finds no device on this machine");
+}
+
+// The driver of this machine twice, as two devices.
+TEST_F(VulkanCliTest, TheNextDeviceWhereADriverFails) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  std::string drivers;
+  for (const auto& found : std::filesystem::directory_iterator("/usr/share/vulkan/icd.d")) {
+    const std::string name = found.path().filename();
+    if (name.starts_with("lvp")) {
+      drivers =
+          write("one.json", slurp(found.path())) + ":" + write("two.json", slurp(found.path()));
+    }
+  }
+  const With files("VK_DRIVER_FILES", drivers);
+  const With older("VK_ICD_FILENAMES", drivers);
+  if (drivers.empty() || weft("devices").out.find("vulkan:1") == std::string::npos) {
+    GTEST_SKIP() << "no two devices";
+  }
+  const With fails("WEFT_VULKAN_FAIL", "0");
+  const std::string command = "run ffn.weft --random-inputs --dim B=3 --device vulkan";
+  const Outcome next = weft(command);
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_THAT(next.err, StartsWith("note: vulkan:0 ("));
+  EXPECT_THAT(next.err, HasSubstr(") is not used: vulkan: opening llvmpipe"));
+  EXPECT_THAT(next.err, HasSubstr("the driver could not be initialised; vulkan:1 ("));
+  EXPECT_EQ(std::ranges::count(next.err, '\n'), 1) << next.err;  // once, though opened twice
+  EXPECT_EQ(weft(command + " -q").err, "");
+  EXPECT_EQ(weft(command + ":0").code, 1);
+  EXPECT_EQ(weft(command + ":1").err, "");
+  const With both("WEFT_VULKAN_FAIL", "0,1");
+  EXPECT_THAT(weft(command).err, HasSubstr("error: vulkan: opening llvmpipe"));
 }
 
 TEST_F(VulkanCliTest, ADeviceWithTooLittle) {
