@@ -60,16 +60,6 @@ std::string lacks_text(const VulkanFacts& facts) {
   return text.empty() ? "nothing" : text;
 }
 
-// What the compiler makes of all this.
-std::string kernels_text(const VulkanFacts& facts) {
-  const simt::Profile profile = vulkan::profile_of(facts, simt::KernelForm{});
-  return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
-             profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
-             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
-             profile.shuffles ? "shuffles" : "workgroup memory",
-             profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
-}
-
 std::string verdict_text(const VulkanFacts& facts) {
   std::string text;
   for (const VulkanFeature& feature : facts.features) {
@@ -106,7 +96,7 @@ std::vector<std::pair<std::string, std::string>> facts_text(const VulkanFacts& f
           {"vulkan", facts.api_version},
           {"features", features_text(facts)},
           {"lacks", lacks_text(facts)},
-          {"kernels", kernels_text(facts)},
+          {"kernels", kernels_text(facts, {})},
           {"subgroup", subgroup},
           {"workgroup", cat(facts.max_workgroup, ", ", triple(facts.max_workgroup_size))},
           {"groups", triple(facts.max_groups)},
@@ -150,6 +140,17 @@ Device device_of(VulkanFacts facts) {
 #endif
 
 }  // namespace
+
+#ifdef WEFT_HAS_VULKAN
+std::string kernels_text(const VulkanFacts& facts, const simt::KernelForm& form) {
+  const simt::Profile profile = vulkan::profile_of(facts, form);
+  return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
+             profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
+             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
+             profile.shuffles ? "shuffles" : "workgroup memory",
+             profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
+}
+#endif
 
 Result<OpenVulkan> open_vulkan_device([[maybe_unused]] const std::string& name) {
 #ifdef WEFT_HAS_VULKAN

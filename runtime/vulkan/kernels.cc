@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 
+#include "ir/support/notice.h"
+
 namespace weft {
 namespace {
 
@@ -88,6 +90,16 @@ Status check_kernel(const Kernel& kernel, const VulkanFacts& facts) {
   return check_bindings(kernel, facts);
 }
 
+// Of what is there twice: kernels that see texels are for devices that have many.
+Status check_fit(const Kernel& kernel, const VulkanFacts& facts) {
+  WEFT_TRY_STATUS(check_kernel(kernel, facts));
+  const bool texels = std::ranges::any_of(
+      kernel.bindings, [](const Binding& b) { return b.view != Binding::storage; });
+  if (!texels || facts.has_many_texels()) return ok();
+  return error({}, "kernel ", kernel.name, " sees texel buffers, of which ", facts.name,
+               " shows only ", facts.texel_elements, " texels");
+}
+
 }  // namespace
 
 uint32_t number_bytes(const Kernel& kernel) {
@@ -107,16 +119,19 @@ std::vector<DescriptorArray> descriptors_of(const Kernel& kernel) {
 Result<LoadedPtr> fit_to_device(LoadedPtr loaded, const VulkanFacts& facts) {
   const Executable& executable = loaded->executable();
   if (executable.portable.empty()) return loaded;
-  auto fits = [&](const Kernel& kernel) {
-    const bool texels = std::ranges::any_of(
-        kernel.bindings, [](const Binding& b) { return b.view != Binding::storage; });
-    return check_kernel(kernel, facts).ok() && (!texels || facts.has_many_texels());
-  };
-  if (std::ranges::all_of(executable.kernels, fits)) return loaded;
   Executable fitted = executable;
+  size_t changed = 0;
+  std::string why;  // of the first one
   for (size_t i = 0; i < fitted.kernels.size(); ++i) {
-    if (!fits(fitted.kernels[i])) fitted.kernels[i] = fitted.portable[i];
+    const Status fits = check_fit(fitted.kernels[i], facts);
+    if (fits.ok()) continue;
+    if (changed++ == 0) why = fits.diagnostics()[0].message;
+    fitted.kernels[i] = fitted.portable[i];
   }
+  if (changed == 0) return loaded;
+  tell_notice(cat(changed, " of ", fitted.kernels.size(),
+                  " kernels run in their portable form, which may be slower: ", why,
+                  "; compile the model for this device"));
   fitted.portable.clear();
   return LoadedExecutable::load(std::move(fitted));
 }

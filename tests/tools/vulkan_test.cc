@@ -13,6 +13,7 @@
 namespace weft {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -132,6 +133,47 @@ TEST_F(VulkanCliTest, ACacheThatCannotBeWrittenIsOnlySlower) {
   EXPECT_THAT(weft("devices").out, Not(HasSubstr("/proc/weft")));
   const Outcome outcome = weft("run ffn.weft --random-inputs --dim B=3 --device vulkan");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(VulkanCliTest, ExplainNamesTheFormsOfKernels) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const std::string command = "explain ffn.weft --dim B=16 --device vulkan --mapping ";
+  const Outcome registers = weft(command + "register");
+  ASSERT_EQ(registers.code, 0) << registers.err;
+  EXPECT_THAT(registers.out, ContainsRegex("kernels for .*: tiles in registers, reads [a-z]+ "));
+  const Outcome workgroup = weft(command + "workgroup");
+  EXPECT_THAT(workgroup.out, HasSubstr(": tiles in workgroup memory, reads "));
+  const Outcome json = weft(command + "workgroup --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const nlohmann::json line = nlohmann::json::parse(json.out);
+  EXPECT_THAT(line["kernel_forms"].get<std::string>(), HasSubstr("tiles in workgroup memory"));
+  EXPECT_TRUE(line["regions"][0].contains("kernel_exceptions"));
+  EXPECT_THAT(weft("explain ffn.weft").out, Not(HasSubstr("kernels for ")));
+}
+
+TEST_F(VulkanCliTest, ExplainSaysWhereTilesAreNotInWorkgroupMemory) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const std::string command =
+      "explain gpt-char --graph @forward --device vulkan --mapping workgroup";
+  const std::string said = "its product reads no tiles in workgroup memory: none of a useful size";
+  const With limits("WEFT_VULKAN_LIMITS", "shared_bytes=1024");
+  const Outcome outcome = weft(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("kernel (matmul_[a-z]+[0-9]*)\n    matmul_.*: " + said));
+}
+
+TEST_F(VulkanCliTest, PortableKernelsAreTold) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  ASSERT_EQ(weft("compile ffn.weft --device vulkan -o ffn.weftx").code, 0);
+  const std::string command = "run ffn.weftx --random-inputs --dim B=3 --device vulkan";
+  EXPECT_EQ(weft(command).err, "");
+  const With limits("WEFT_VULKAN_LIMITS", "texel_elements=65536,max_workgroup=128");
+  const With lie("WEFT_VULKAN_LIE", "subgroup_shuffle");
+  const Outcome outcome = weft(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, ContainsRegex("note: [1-9] of [1-9] kernels run in their portable form, "
+                                         "which may be slower: kernel .*llvmpipe"));
+  EXPECT_EQ(weft(command + " -q").err, "");
 }
 
 // Nothing of Vulkan lies in the cache's root, whoever opens the device.
