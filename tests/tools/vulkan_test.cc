@@ -39,6 +39,18 @@ class VulkanCliTest : public CliTest {
   void SetUp() override {
     CliTest::SetUp();
     write("ffn.weft", kFfn);
+    ::setenv("WEFT_VULKAN_VALIDATION", "1", 1);
+  }
+  void TearDown() override {
+    ::unsetenv("WEFT_VULKAN_VALIDATION");
+    CliTest::TearDown();
+  }
+  // What validation layers say is an error of the command or, as a device is closed, on stderr; in
+  // a self-test it is a verdict.
+  Outcome weft(const std::string& arguments) const {
+    Outcome outcome = CliTest::weft(arguments);
+    EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("vulkan validation"))) << arguments;
+    return outcome;
   }
   bool has_vulkan() const { return weft("devices").out.find("vulkan:0") != std::string::npos; }
 
