@@ -158,7 +158,7 @@ Result<VulkanFacts> tested_device(const CompileRequest& request) {
   static std::mutex mutex;
   static std::map<std::vector<std::string>, VulkanFacts> known;
   const std::vector<std::string> key = {request.device, environment("WEFT_VULKAN_LIE"),
-                                        environment(kVulkanLimits)};
+                                        environment(kVulkanLimits), environment(kVulkanFail)};
   const std::lock_guard<std::mutex> guard(mutex);
   auto found = known.find(key);
   if (found != known.end()) return found->second;

@@ -39,9 +39,12 @@ std::string body_ops(const Graph& body) {
 
 class Explainer {
  public:
-  Explainer(const Module& module, const std::vector<tile::Program>& programs, DimBinding dims,
-            GraphReport& report)
-      : module_(module), programs_(programs), dims_(std::move(dims)), report_(report) {}
+  Explainer(const Explained& what, DimBinding dims, GraphReport& report)
+      : module_(what.fused),
+        programs_(what.programs),
+        exceptions_(what.forms.exceptions),
+        dims_(std::move(dims)),
+        report_(report) {}
 
   Status explain(const Graph& graph, const std::vector<Step>& steps, const std::string& chunked) {
     auto names = value_names(graph);
@@ -69,9 +72,11 @@ class Explainer {
     region.ops = body_ops(*node.body);
     region.origins = node.origin;
     for (const Step& step : steps) {
-      if (step.kind == Step::launch && step.region == name) {
-        region.kernels.push_back(programs_[step.program].name);
-      }
+      if (step.kind != Step::launch || step.region != name) continue;
+      const std::string& kernel = programs_[step.program].name;
+      region.kernels.push_back(kernel);
+      if (exceptions_.empty() || exceptions_[step.program].empty()) continue;
+      region.exceptions.push_back(kernel + ": " + exceptions_[step.program]);
     }
     RegionCost cost = region_cost(graph, n, module_.dims);
     WEFT_TRY(region.bytes_read, number(cost.bytes_read, dims_));
@@ -96,6 +101,7 @@ class Explainer {
 
   const Module& module_;
   const std::vector<tile::Program>& programs_;
+  const std::vector<std::string>& exceptions_;
   DimBinding dims_;
   GraphReport& report_;
 };
@@ -179,9 +185,9 @@ Result<GraphReport> explain_graph(const Explained& what, const GraphPlan& plan,
   GraphReport report;
   report.name = plan.graph;
   report.dims = dims;
+  report.kernel_forms = what.forms.all;
   const Graph& graph = *what.fused.find_graph(plan.graph);
-  WEFT_TRY_STATUS(
-      Explainer(what.fused, what.programs, dims, report).explain(graph, plan.steps, ""));
+  WEFT_TRY_STATUS(Explainer(what, dims, report).explain(graph, plan.steps, ""));
   report.kernels = count_launches(plan.steps);
   report.copies = count_copies(plan.steps);
   WEFT_TRY(report.flops, count_flops(what.fused, graph, dims));

@@ -31,6 +31,7 @@ struct RegionReport {
   std::string chunked;  // the repeat that it is part of; may be empty
   std::string ops;      // "matmul add gelu", in order, views left out
   std::vector<std::string> kernels;
+  std::vector<std::string> exceptions;  // kernels of another form than GraphReport::kernel_forms
   std::vector<std::string> origins;
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
@@ -59,7 +60,8 @@ struct GraphReport {
   DimBinding dims;
   std::vector<RegionReport> regions;
   std::vector<SplitReport> splits;
-  int64_t kernels = 0;  // launches; those of a repeat count once
+  std::string kernel_forms;  // of all kernels; empty for the CPU
+  int64_t kernels = 0;       // launches; those of a repeat count once
   int64_t copies = 0;
   int64_t bytes = 0;  // read and written by regions
   int64_t flops = 0;
@@ -71,12 +73,21 @@ struct GraphReport {
   std::vector<AttentionLine> attention_lines;
 };
 
+// Of kernels for a device that leaves a choice.
+struct KernelForms {
+  std::string all = {};                      // "llvmpipe: tiles in registers, reads .."
+  std::vector<std::string> exceptions = {};  // one per program, most of them empty
+};
+// Empty for the CPU. Opens the device.
+Result<KernelForms> kernel_forms(const PlannedModule& planned, const CompileRequest& request);
+
 // What plan_module made of a module.
 struct Explained {
   const Module& fused;
   const std::vector<tile::Program>& programs;
   const std::vector<PackedStorage>& packed;
   const AttentionReport& attention;
+  KernelForms forms = {};
 };
 
 // `dims` has a size for every symbol of the graph.

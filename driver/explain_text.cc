@@ -41,6 +41,7 @@ std::string region_text(const RegionReport& region) {
   std::string text = head;
   text += "\n    " + region.ops + "\n    kernel " + joined(region.kernels);
   if (!region.chunked.empty()) text += ", in the chunks of " + region.chunked;
+  for (const std::string& exception : region.exceptions) text += "\n    " + exception;
   if (!region.origins.empty()) text += "\n    from " + region.origins[0];
   if (region.origins.size() > 1) text += cat(" and ", region.origins.size() - 1, " more");
   return text + "\n";
@@ -71,6 +72,7 @@ std::string explanation_text(const GraphReport& report) {
   text += cat("\n", report.regions.size(), " regions, ", report.kernels, " kernels, ",
               report.copies, " copies; ", scaled(static_cast<double>(report.flops), "FLOP"), ", ",
               bytes_text(report.bytes), " moved\n");
+  if (!report.kernel_forms.empty()) text += "kernels for " + report.kernel_forms + "\n";
   for (const RegionReport& region : report.regions) text += region_text(region);
   if (!report.splits.empty()) text += "not joined:\n";
   for (const SplitReport& split : report.splits) {

@@ -2,6 +2,7 @@
 #include "driver/vulkan_devices.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "driver/cache_folder.h"
 #ifdef WEFT_HAS_VULKAN
@@ -59,16 +60,6 @@ std::string lacks_text(const VulkanFacts& facts) {
   return text.empty() ? "nothing" : text;
 }
 
-// What the compiler makes of all this.
-std::string kernels_text(const VulkanFacts& facts) {
-  const simt::Profile profile = vulkan::profile_of(facts, simt::KernelForm{});
-  return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
-             profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
-             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
-             profile.shuffles ? "shuffles" : "workgroup memory",
-             profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
-}
-
 std::string verdict_text(const VulkanFacts& facts) {
   std::string text;
   for (const VulkanFeature& feature : facts.features) {
@@ -78,6 +69,21 @@ std::string verdict_text(const VulkanFacts& facts) {
   return text.empty() ? "ok" : text;
 }
 
+// As the vendor reads the number; most have Vulkan's own parts.
+std::string driver_version_text(const VulkanFacts& facts) {
+  constexpr uint32_t kNvidia = 0x10de;
+  const uint32_t v = facts.driver_version;
+  return facts.vendor == kNvidia
+             ? cat(v >> 22, ".", v >> 14 & 0xff, ".", v >> 6 & 0xff, ".", v & 0x3f, " (", v, ")")
+             : cat(v >> 22, ".", v >> 12 & 0x3ff, ".", v & 0xfff, " (", v, ")");
+}
+
+std::string ids_text(const VulkanFacts& facts) {
+  char text[48];
+  std::snprintf(text, sizeof text, "vendor 0x%04x, device 0x%04x", facts.vendor, facts.device);
+  return text;
+}
+
 std::vector<std::pair<std::string, std::string>> facts_text(const VulkanFacts& facts) {
   std::string subgroup = std::to_string(facts.subgroup);
   if (facts.min_subgroup != facts.max_subgroup) {
@@ -85,21 +91,25 @@ std::vector<std::pair<std::string, std::string>> facts_text(const VulkanFacts& f
   }
   return {{"kind", facts.kind},
           {"driver", facts.driver + " " + facts.driver_info},
+          {"driver version", driver_version_text(facts)},
+          {"ids", ids_text(facts)},
           {"vulkan", facts.api_version},
           {"features", features_text(facts)},
           {"lacks", lacks_text(facts)},
-          {"kernels", kernels_text(facts)},
+          {"kernels", kernels_text(facts, {})},
           {"subgroup", subgroup},
           {"workgroup", cat(facts.max_workgroup, ", ", triple(facts.max_workgroup_size))},
           {"groups", triple(facts.max_groups)},
           {"shared memory", size_text(facts.shared_bytes)},
           {"push constants", size_text(facts.push_constant_bytes)},
           {"storage range", size_text(facts.storage_range)},
+          {"uniform range", size_text(facts.uniform_range)},
           {"texels", std::to_string(facts.texel_elements)},
           {"alignment", cat("storage ", facts.storage_alignment, ", texel ", facts.texel_alignment,
                             ", uniform ", facts.uniform_alignment)},
           {"bindings", cat("storage ", facts.storage_bindings, ", texel ", facts.texel_bindings,
                            ", image ", facts.image_bindings, ", all ", facts.bindings)},
+          {"loop limit", facts.loop_limit > 0 ? cat(facts.loop_limit, " iterations") : "none"},
           {"allocation", size_text(facts.max_allocation)},
           {"timestamps", facts.timestamp_period > 0 ? cat(facts.timestamp_period, " ns") : "none"},
           {"heaps", heaps_text(facts)}};
@@ -130,6 +140,17 @@ Device device_of(VulkanFacts facts) {
 #endif
 
 }  // namespace
+
+#ifdef WEFT_HAS_VULKAN
+std::string kernels_text(const VulkanFacts& facts, const simt::KernelForm& form) {
+  const simt::Profile profile = vulkan::profile_of(facts, form);
+  return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
+             profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
+             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
+             profile.shuffles ? "shuffles" : "workgroup memory",
+             profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
+}
+#endif
 
 Result<OpenVulkan> open_vulkan_device([[maybe_unused]] const std::string& name) {
 #ifdef WEFT_HAS_VULKAN

@@ -6,14 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "backends/simt/form.h"
 #include "driver/devices.h"
 
 namespace weft {
 
 class VulkanDevice;
+struct VulkanFacts;
 
 // Each with its self-test run. One entry that says why where there is none.
 std::vector<Device> list_vulkan_devices();
+
+// What the compiler makes of a device: where tiles lie, how kernels read and write. In words.
+std::string kernels_text(const VulkanFacts& facts, const simt::KernelForm& form);
 
 // A device that is open to run on, tested before.
 struct OpenVulkan {

@@ -14,6 +14,7 @@
 #include "driver/devices.h"
 #include "driver/model_file.h"
 #include "ir/support/file.h"
+#include "ir/support/notice.h"
 #include "ir/text/text.h"
 
 namespace weft::cli {
@@ -174,6 +175,13 @@ void install_reproducer(int argc, char** argv) {
 
 void note(const Common& common, const std::string& message) {
   if (!common.quiet) std::fprintf(stderr, "note: %s\n", message.c_str());
+}
+
+void print_notices(const Common& common) {
+  const NoticeHandler print = [](const std::string& text) {
+    std::fprintf(stderr, "note: %s\n", text.c_str());
+  };
+  set_notice_handler(common.quiet ? nullptr : print);
 }
 
 void note_cache_problem(const Common& common, const std::string& problem) {

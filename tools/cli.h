@@ -47,10 +47,14 @@ CLI::App* add_command(Session& session, const std::string& name, const std::stri
 // Fails if this build has no such device.
 Status check_device_exists(const Common& common);
 
+// What the library tells (ir/support/notice.h) goes to stderr like `note`.
+void print_notices(const Common& common);
+
 // `run` returns a Status; its failure is printed and becomes exit code 1.
 template <class Run>
 void on_run(Session& session, CLI::App* command, Run run) {
   command->callback([&session, run]() mutable {
+    print_notices(session.common);
     Status status = check_device_exists(session.common);
     if (status.ok()) status = run();
     if (status.ok()) return;

@@ -36,6 +36,7 @@ nlohmann::json regions_json(const GraphReport& report) {
                     {"chunked", region.chunked},
                     {"ops", region.ops},
                     {"kernels", region.kernels},
+                    {"kernel_exceptions", region.exceptions},
                     {"origins", region.origins},
                     {"bytes_read", region.bytes_read},
                     {"bytes_written", region.bytes_written},

@@ -227,7 +227,9 @@ Result<Layout> choose_layout(Program& program, const Profile& profile,
   program = given;
   Profile in_registers = profile;
   in_registers.workgroup = false;
-  return LayoutChooser(program, in_registers, aligned).run();
+  WEFT_TRY(Layout other, LayoutChooser(program, in_registers, aligned).run());
+  other.in_registers = chosen.diagnostics()[0].message;
+  return other;
 }
 
 std::vector<std::string> describe(const Program& program, const Layout& layout) {

@@ -103,6 +103,7 @@ struct Layout {
   Fragments fragments = {};      // of the results of all products, where there are matrix units
   int64_t lanes = 1;             // of a workgroup's waves
   int64_t waves = 1;
+  std::string in_registers = {};  // why it is not in the workgroup form, where that was wanted
   int64_t invocations() const { return lanes * waves; }
 };
 

@@ -87,11 +87,16 @@ void set_parts(Binding& binding, int64_t bytes, const Target& target) {
   binding.parts = static_cast<uint32_t>(((needed - 1) >> binding.part_bits) + 1);
 }
 
+std::vector<bool> aligned_of(const std::vector<BufferFacts>& facts) {
+  std::vector<bool> aligned;
+  for (const BufferFacts& buffer : facts) aligned.push_back(buffer.aligned);
+  return aligned;
+}
+
 Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
                   const Target& target) {
   const simt::Profile profile = simt::with_knobs(program, target.profile);
-  std::vector<bool> aligned;
-  for (const BufferFacts& buffer : facts) aligned.push_back(buffer.aligned);
+  const std::vector<bool> aligned = aligned_of(facts);
   WEFT_TRY_STATUS(check_types(program, profile));
   WEFT_TRY_STATUS(check_elements(program));
   WEFT_TRY(simt::Layout layout, simt::choose_layout(program, profile, aligned));
@@ -291,6 +296,20 @@ Result<CompiledPrograms> compile_programs(std::vector<tile::Program>& programs,
     if (keep_text) result.texts.push_back(std::move(made.text));
   }
   return result;
+}
+
+Result<std::string> exception_of(tile::Program program, const std::vector<BufferFacts>& facts,
+                                 const Target& target) {
+  const simt::Profile profile = simt::with_knobs(program, target.profile);
+  if (!profile.workgroup) return std::string();
+  const simt::Facts known = simt::analyse(program);
+  WEFT_TRY(simt::Layout layout, simt::choose_layout(program, profile, aligned_of(facts)));
+  if (!layout.in_registers.empty()) return "in the register form: " + layout.in_registers;
+  const bool product = !known.dots.empty() && !known.chained;
+  if (!product || !layout.stages.empty() || layout.fragments) return std::string();
+  return std::string("its product reads no tiles in workgroup memory: ") +
+         (simt::can_stage(program) ? "none of a useful size fits"
+                                   : "its operands are not plain loads");
 }
 
 }  // namespace weft::vulkan

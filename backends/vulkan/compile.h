@@ -59,4 +59,9 @@ Result<CompiledPrograms> compile_programs(std::vector<tile::Program>& programs,
                                           const ProgramFacts& facts, const Target& target,
                                           bool keep_text);
 
+// How a program differs from what its device's profile says of all of them, as a sentence; empty
+// for most. Makes no code.
+Result<std::string> exception_of(tile::Program program, const std::vector<BufferFacts>& facts,
+                                 const Target& target);
+
 }  // namespace weft::vulkan

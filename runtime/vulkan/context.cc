@@ -13,7 +13,8 @@ Result<std::unique_ptr<ContextDevice>> VulkanContext::create(LoadedPtr loaded,
     VulkanOptions open;
     open.device = options.device.empty() ? loaded->executable().device : options.device;
     open.cache_folder = options.cache_folder;
-    WEFT_TRY(device, VulkanDevice::open(open));
+    open.self_test = true;  // code may rely on features
+    WEFT_TRY(device, open_vulkan(open));
   }
   WEFT_TRY(loaded, fit_to_device(std::move(loaded), device->facts()));
   WEFT_TRY(std::shared_ptr<CommandPool> pool, CommandPool::create(device));

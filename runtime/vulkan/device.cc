@@ -5,7 +5,10 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <sstream>
 
+#include "ir/support/notice.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/self_test.h"
 
@@ -35,6 +38,15 @@ Result<std::vector<VulkanFacts>> facts_of_all(const VulkanInstance& instance,
     all.push_back(read_facts(instance.handle(), device, static_cast<uint32_t>(all.size())));
   }
   return all;
+}
+
+bool fails_on_purpose(uint32_t number) {
+  const char* asked = std::getenv(kVulkanFail);
+  std::istringstream items(asked == nullptr ? "" : asked);
+  for (std::string item; std::getline(items, item, ',');) {
+    if (item == std::to_string(number)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -72,7 +84,7 @@ Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options) {
 
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options) {
   WEFT_TRY(std::shared_ptr<VulkanDevice> device, VulkanDevice::open(options));
-  if (options.self_test) WEFT_TRY_STATUS(self_test(device, options.cache_folder));
+  if (options.self_test) self_test(device, options.cache_folder);
   return device;
 }
 
@@ -83,12 +95,22 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& op
   WEFT_TRY(made->instance_, VulkanInstance::open(options));
   WEFT_TRY(std::vector<VkPhysicalDevice> devices, made->instance_->devices());
   WEFT_TRY(std::vector<VulkanFacts> facts, facts_of_all(*made->instance_, devices));
-  WEFT_TRY(uint32_t number, choose_vulkan(options.device, facts));
-  made->facts_ = facts[number];
-  made->physical_ = devices[number];
   made->cache_folder_ = options.cache_folder;
   made->drop_barrier_ = options.drop_barrier;
-  WEFT_TRY_STATUS(made->create(options));
+  WEFT_TRY(uint32_t number, choose_vulkan(options.device, facts));
+  for (;;) {  // a driver that fails is one of the unusable ones from then on
+    made->facts_ = facts[number];
+    made->physical_ = devices[number];
+    Status created = made->create(options);
+    if (created.ok()) break;
+    made->close();
+    facts[number].unusable = created.diagnostics()[0].message;
+    const Result<uint32_t> next = choose_vulkan(options.device, facts);
+    if (!next.ok()) return std::move(created).take_error();
+    tell_notice(cat("vulkan:", number, " (", facts[number].name, ") is not used: ",
+                    facts[number].unusable, "; vulkan:", *next, " (", facts[*next].name, ") is"));
+    number = *next;
+  }
   WEFT_TRY_STATUS(made->complaints());
   return made;
 }
@@ -126,8 +148,10 @@ Status VulkanDevice::create(const VulkanOptions& options) {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = features.matrix.matrices == VK_TRUE ? 1 : 0;
   info.ppEnabledExtensionNames = &kMatrixExtension;
-  WEFT_TRY_STATUS(
-      vk_status(vkCreateDevice(physical_, &info, nullptr, &device_), "opening " + facts_.name));
+  const VkResult opened = fails_on_purpose(facts_.index)
+                              ? VK_ERROR_INITIALIZATION_FAILED
+                              : vkCreateDevice(physical_, &info, nullptr, &device_);
+  WEFT_TRY_STATUS(vk_status(opened, "opening " + facts_.name));
   volkLoadDeviceTable(&vk_, device_);
   vk_.vkGetDeviceQueue(device_, queue_family_, 0, &queue_);
   memory_ = std::make_unique<DeviceMemory>(physical_, device_, vk_, facts_.max_allocation,
@@ -147,7 +171,9 @@ Status VulkanDevice::create_semaphore() {
                    "creating a semaphore");
 }
 
-VulkanDevice::~VulkanDevice() {
+VulkanDevice::~VulkanDevice() { close(); }
+
+void VulkanDevice::close() {
   if (device_ == VK_NULL_HANDLE) return;
   vk_.vkDeviceWaitIdle(device_);
   if (pipeline_cache_ != VK_NULL_HANDLE) {
@@ -157,6 +183,9 @@ VulkanDevice::~VulkanDevice() {
   if (timeline_ != VK_NULL_HANDLE) vk_.vkDestroySemaphore(device_, timeline_, nullptr);
   memory_.reset();
   vk_.vkDestroyDevice(device_, nullptr);
+  device_ = VK_NULL_HANDLE;
+  timeline_ = VK_NULL_HANDLE;
+  pipeline_cache_ = VK_NULL_HANDLE;
 }
 
 VulkanRuns runs_of(const VulkanDevice& device) { return device.runs(); }

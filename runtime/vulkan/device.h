@@ -20,7 +20,7 @@ inline constexpr int64_t kVulkanAlignment = 256;
 // Contexts may share one, on several threads.
 class VulkanDevice {
  public:
-  static Result<std::shared_ptr<VulkanDevice>> open(const VulkanOptions& options);
+  static Result<std::shared_ptr<VulkanDevice>> open(const VulkanOptions& options);  // untested
   ~VulkanDevice();  // saves the driver's compiled kernels
   VulkanDevice(const VulkanDevice&) = delete;
   VulkanDevice& operator=(const VulkanDevice&) = delete;
@@ -49,6 +49,7 @@ class VulkanDevice {
  private:
   VulkanDevice() = default;
   Status create(const VulkanOptions& options);
+  void close();
   Status choose_queue();
   Status create_semaphore();
   Status load_pipelines();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/support/notice.h"
 #include "runtime/vulkan/device.h"
 
 namespace weft {
@@ -96,6 +97,15 @@ DeviceAllocation DeviceMemory::taken(const Block& block, int64_t offset) const {
           block.mapped != nullptr && (flags & kCached) != 0, block.type};
 }
 
+void DeviceMemory::tell_if_slow(uint32_t type, MemoryUse use, int64_t bytes,
+                                const std::string& what) {
+  const bool local = (properties_.memoryTypes[type].propertyFlags & kLocal) != 0;
+  if (told_ || local || use == MemoryUse::staging || largest_device_heap() == 0) return;
+  told_ = true;
+  tell_notice(cat(what, ": the device's own memory has no room for ", bytes,
+                  " bytes more; they are in other memory, which is slower"));
+}
+
 Result<DeviceAllocation> DeviceMemory::allocate(const VkMemoryRequirements& needed, MemoryUse use,
                                                 const std::string& what) {
   const auto bytes = static_cast<int64_t>(needed.size);
@@ -116,6 +126,7 @@ Result<DeviceAllocation> DeviceMemory::allocate(const VkMemoryRequirements& need
     }
     last = add_block(type, bytes > kBlockBytes / 4 ? bytes : kBlockBytes, map);
     if (last != VK_SUCCESS) continue;
+    tell_if_slow(type, use, bytes, what);
     return taken(blocks_.back(), *blocks_.back().places.allocate(bytes, alignment));
   }
   WEFT_TRY_STATUS(vk_status(last, what + ": asking for " + std::to_string(bytes) + " bytes"));

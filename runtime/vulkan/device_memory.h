@@ -53,6 +53,7 @@ class DeviceMemory {
   std::vector<uint32_t> types_for(uint32_t bits, MemoryUse use) const;
   int64_t largest_device_heap() const;
   DeviceAllocation taken(const Block& block, int64_t offset) const;
+  void tell_if_slow(uint32_t type, MemoryUse use, int64_t bytes, const std::string& what);
   VkResult add_block(uint32_t type, int64_t bytes, bool map);
 
   VkDevice device_;
@@ -60,6 +61,7 @@ class DeviceMemory {
   VkPhysicalDeviceMemoryProperties properties_{};
   int64_t max_allocation_;
   bool map_device_memory_;
+  bool told_ = false;  // that it gives memory which is not the device's
   mutable std::mutex mutex_;
   std::vector<Block> blocks_;
 };

@@ -162,6 +162,7 @@ std::string lower_limits(VulkanFacts& facts) {
       {"storage_range", lower(facts.storage_range)},
       {"texel_elements", lower(facts.texel_elements)},
       {"storage_bindings", lower(facts.storage_bindings)},
+      {"shared_bytes", lower(facts.shared_bytes)},
       {"push_constant_bytes", lower(facts.push_constant_bytes)},
       {"max_workgroup", lower(facts.max_workgroup)},
       {"max_allocation", lower(facts.max_allocation)},

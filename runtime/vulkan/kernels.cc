@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 
+#include "ir/support/notice.h"
+
 namespace weft {
 namespace {
 
@@ -17,6 +19,11 @@ VkDescriptorType type_of(Binding::View view) {
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
+Error lacks(const Kernel& kernel, std::string_view feature, const VulkanFacts& facts) {
+  return error({}, "kernel ", kernel.name, " needs ", feature, ", which ", facts.name, " lacks")
+      .hint("compile it for this device");
+}
+
 Status check_subgroup(const Kernel& kernel, const VulkanFacts& facts) {
   const uint32_t size = kernel.subgroup;
   if (size == 0 || (facts.min_subgroup == size && facts.max_subgroup == size)) return ok();
@@ -27,6 +34,16 @@ Status check_subgroup(const Kernel& kernel, const VulkanFacts& facts) {
   return error({}, "kernel ", kernel.name, " is for subgroups of ", size, ", ", facts.name,
                " has subgroups of ", facts.subgroup)
       .hint("compile it for this device");
+}
+
+// A device may have refused them after its self-test.
+Status check_texels(const Kernel& kernel, const VulkanFacts& facts) {
+  for (const Binding& binding : kernel.bindings) {
+    if (binding.view == Binding::storage) continue;
+    const char* feature = binding.view == Binding::texel ? "texel_buffer" : "image_buffer";
+    if (!facts.has(feature)) return lacks(kernel, feature, facts);
+  }
+  return ok();
 }
 
 Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
@@ -57,10 +74,9 @@ Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
 
 Status check_kernel(const Kernel& kernel, const VulkanFacts& facts) {
   for (const std::string& feature : kernel.needs) {
-    if (facts.has(feature)) continue;
-    return error({}, "kernel ", kernel.name, " needs ", feature, ", which ", facts.name, " lacks")
-        .hint("compile it for this device");
+    if (!facts.has(feature)) return lacks(kernel, feature, facts);
   }
+  WEFT_TRY_STATUS(check_texels(kernel, facts));
   if (kernel.workgroup > facts.max_workgroup) {
     return error({}, "kernel ", kernel.name, " has workgroups of ", kernel.workgroup,
                  " invocations, ", facts.name, " allows ", facts.max_workgroup);
@@ -72,6 +88,16 @@ Status check_kernel(const Kernel& kernel, const VulkanFacts& facts) {
   }
   WEFT_TRY_STATUS(check_subgroup(kernel, facts));
   return check_bindings(kernel, facts);
+}
+
+// Of what is there twice: kernels that see texels are for devices that have many.
+Status check_fit(const Kernel& kernel, const VulkanFacts& facts) {
+  WEFT_TRY_STATUS(check_kernel(kernel, facts));
+  const bool texels = std::ranges::any_of(
+      kernel.bindings, [](const Binding& b) { return b.view != Binding::storage; });
+  if (!texels || facts.has_many_texels()) return ok();
+  return error({}, "kernel ", kernel.name, " sees texel buffers, of which ", facts.name,
+               " shows only ", facts.texel_elements, " texels");
 }
 
 }  // namespace
@@ -93,16 +119,19 @@ std::vector<DescriptorArray> descriptors_of(const Kernel& kernel) {
 Result<LoadedPtr> fit_to_device(LoadedPtr loaded, const VulkanFacts& facts) {
   const Executable& executable = loaded->executable();
   if (executable.portable.empty()) return loaded;
-  auto fits = [&](const Kernel& kernel) {
-    const bool texels = std::ranges::any_of(
-        kernel.bindings, [](const Binding& b) { return b.view != Binding::storage; });
-    return check_kernel(kernel, facts).ok() && (!texels || facts.has_many_texels());
-  };
-  if (std::ranges::all_of(executable.kernels, fits)) return loaded;
   Executable fitted = executable;
+  size_t changed = 0;
+  std::string why;  // of the first one
   for (size_t i = 0; i < fitted.kernels.size(); ++i) {
-    if (!fits(fitted.kernels[i])) fitted.kernels[i] = fitted.portable[i];
+    const Status fits = check_fit(fitted.kernels[i], facts);
+    if (fits.ok()) continue;
+    if (changed++ == 0) why = fits.diagnostics()[0].message;
+    fitted.kernels[i] = fitted.portable[i];
   }
+  if (changed == 0) return loaded;
+  tell_notice(cat(changed, " of ", fitted.kernels.size(),
+                  " kernels run in their portable form, which may be slower: ", why,
+                  "; compile the model for this device"));
   fitted.portable.clear();
   return LoadedExecutable::load(std::move(fitted));
 }

@@ -55,9 +55,14 @@ struct VulkanOptions {
 // has no more than this. Names are those of VulkanFacts; what is unknown makes devices unusable.
 inline constexpr const char* kVulkanLimits = "WEFT_VULKAN_LIMITS";
 
+// Another one: "0,2" makes the drivers of devices 0 and 2 fail when they are opened.
+inline constexpr const char* kVulkanFail = "WEFT_VULKAN_FAIL";
+
 // Those that the loader finds, usable or not. Fails if there is no loader.
 Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options = {});
 
+// Where no number was asked for and a driver fails, the next best device, and a notice
+// (ir/support/notice.h).
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options = {});
 const VulkanFacts& facts_of(const VulkanDevice& device);
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "ir/support/hash.h"
@@ -90,11 +92,17 @@ std::string key_of(const VulkanFacts& facts) {
 }
 
 // A line per refused feature: its name and the reason, after a line with the key.
-bool read_verdict(const PrivateFolder& folder, VulkanDevice& device) {
-  const std::string key = key_of(device.facts());
-  const std::optional<std::string> text = folder.read(digest(key) + ".selftest", kMostBytes);
-  if (!text) return false;
-  std::istringstream lines(*text);
+std::string verdict_text(const std::string& key, const VulkanFacts& facts) {
+  std::string text = key + "\n";
+  for (const VulkanFeature& feature : facts.features) {
+    if (!feature.refused.empty()) text += feature.name + " " + feature.refused + "\n";
+  }
+  return text;
+}
+
+// False for a text of another device or driver, or a damaged one.
+bool apply_verdict(const std::string& text, const std::string& key, VulkanDevice& device) {
+  std::istringstream lines(text);
   std::string line;
   if (!std::getline(lines, line) || line != key) return false;
   while (std::getline(lines, line)) {
@@ -105,14 +113,28 @@ bool read_verdict(const PrivateFolder& folder, VulkanDevice& device) {
   return true;
 }
 
-Status write_verdict(const PrivateFolder& folder, const VulkanDevice& device) {
-  const std::string key = key_of(device.facts());
-  std::string text = key + "\n";
-  for (const VulkanFeature& feature : device.facts().features) {
-    if (!feature.refused.empty()) text += feature.name + " " + feature.refused + "\n";
+// Verdicts that this process has come to, by key: contexts that open devices of their own without a
+// folder would take a tenth of a second each.
+class KnownVerdicts {
+ public:
+  static KnownVerdicts& get() {
+    static KnownVerdicts known;
+    return known;
   }
-  return folder.write(digest(key) + ".selftest", text);
-}
+  std::optional<std::string> find(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    const auto found = texts_.find(key);
+    return found == texts_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void keep(const std::string& key, const std::string& text) {
+    std::lock_guard lock(mutex_);
+    texts_[key] = text;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> texts_;
+};
 
 // In one line; empty if the feature works.
 std::string reason_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
@@ -141,6 +163,18 @@ void test_matrices(Probe probe, const std::shared_ptr<VulkanDevice>& device) {
   if (!works) device->refuse(probe.feature, last);
 }
 
+void run_probes(const std::shared_ptr<VulkanDevice>& device) {
+  for (const Probe& probe : vulkan_probes()) {
+    if (!device->facts().has(probe.feature)) continue;
+    if (probe.feature == kMatrices) {
+      test_matrices(probe, device);
+      continue;
+    }
+    std::string reason = reason_of(probe, device);
+    if (!reason.empty()) device->refuse(probe.feature, std::move(reason));
+  }
+}
+
 }  // namespace
 
 Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device) {
@@ -167,24 +201,25 @@ Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanD
   return std::string();
 }
 
-Status self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder) {
+void self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder) {
+  if (std::getenv("WEFT_VULKAN_LIE") != nullptr) return run_probes(device);
+  const std::string key = key_of(device->facts());
+  const std::string file = digest(key) + ".selftest";
   std::optional<PrivateFolder> folder;
-  const bool lies = std::getenv("WEFT_VULKAN_LIE") != nullptr;
-  if (!cache_folder.empty() && !lies) {
-    WEFT_TRY(PrivateFolder opened, PrivateFolder::open(cache_folder));
-    folder.emplace(std::move(opened));
-    if (read_verdict(*folder, *device)) return ok();
+  if (!cache_folder.empty()) {
+    // Without a folder to keep the verdict in, the next process tests again.
+    Result<PrivateFolder> opened = PrivateFolder::open(cache_folder);
+    if (opened.ok()) folder.emplace(std::move(*opened));
   }
-  for (const Probe& probe : vulkan_probes()) {
-    if (!device->facts().has(probe.feature)) continue;
-    if (probe.feature == kMatrices) {
-      test_matrices(probe, device);
-      continue;
-    }
-    std::string reason = reason_of(probe, device);
-    if (!reason.empty()) device->refuse(probe.feature, std::move(reason));
+  if (folder) {
+    const std::optional<std::string> kept = folder->read(file, kMostBytes);
+    if (kept && apply_verdict(*kept, key, *device)) return;
   }
-  return folder ? write_verdict(*folder, *device) : ok();
+  const std::optional<std::string> known = KnownVerdicts::get().find(key);
+  if (!known || !apply_verdict(*known, key, *device)) run_probes(device);
+  const std::string text = verdict_text(key, device->facts());
+  KnownVerdicts::get().keep(key, text);
+  if (folder) static_cast<void>(folder->write(file, text));
 }
 
 }  // namespace weft

@@ -13,10 +13,10 @@ class VulkanDevice;
 struct Probe;
 
 // Refuses the features whose probes fail (VulkanFeature::refused). The verdict is kept in the
-// folder, if there is one, for this device, driver and these probes. WEFT_VULKAN_LIE=FEATURE makes
-// a probe's answer wrong, as of a driver that lies; then nothing is kept.
-// Fails only if a device cannot run anything.
-Status self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder);
+// folder, if there is one that can be used, and in the process, for this device, driver and these
+// probes. WEFT_VULKAN_LIE=FEATURE makes a probe's answer wrong, as of a driver that lies; then
+// nothing is kept.
+void self_test(const std::shared_ptr<VulkanDevice>& device, const std::string& cache_folder);
 
 // Why one probe's feature is not to be used; nothing if it works. Fails if it does not run.
 Result<std::string> verdict_of(const Probe& probe, const std::shared_ptr<VulkanDevice>& device);

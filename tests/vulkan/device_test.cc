@@ -110,5 +110,26 @@ TEST_P(VulkanDeviceTest, ADriverThatLiesIsFoundOut) {
     EXPECT_TRUE(facts_of(*open_vulkan(options).value()).has("texel_buffer"));
 }
 
+// As `weft run` of a compiled file and the C API do.
+TEST_P(VulkanDeviceTest, AContextThatOpensItsDeviceTestsIt) {
+  const auto create = [] { return Context::create(load_sample(vulkan_sample())); };
+  ::setenv("WEFT_VULKAN_LIE", "texel_buffer", 1);
+  const Result<Context> context = create();
+  ::unsetenv("WEFT_VULKAN_LIE");
+  ASSERT_FALSE(context.ok());
+  EXPECT_NE(render(context.diagnostics()).find("needs texel_buffer, which"), std::string::npos)
+      << render(context.diagnostics());
+  EXPECT_TRUE(create().ok());
+}
+
+TEST_P(VulkanDeviceTest, OpensWithoutACacheThatCanBeWritten) {
+  VulkanOptions options = options_;
+  options.self_test = true;
+  options.cache_folder = "/proc/weft";
+  const Result<std::shared_ptr<VulkanDevice>> opened = open_vulkan(options);
+  ASSERT_TRUE(opened.ok()) << render(opened.diagnostics());
+  EXPECT_TRUE(facts_of(**opened).has("texel_buffer"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "driver/compile.h"
+#include "ir/support/notice.h"
 #include "ir/text/text.h"
 #include "runtime/vulkan/device.h"
 #include "tests/vulkan/open.h"
@@ -89,6 +90,50 @@ TEST_P(VulkanErrors, OutOfMemorySaysHowMuchAndTheContextGoesOn) {
   EXPECT_THAT(said, HasSubstr("hint: bind smaller sizes"));
   const Status again = run(context);
   EXPECT_TRUE(again.ok()) << render(again.diagnostics());
+}
+
+// Two types of memory, the second one not the device's.
+VKAPI_ATTR void VKAPI_CALL two_types(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* all) {
+  *all = {};
+  all->memoryHeapCount = 2;
+  all->memoryHeaps[0] = {1 << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+  all->memoryHeaps[1] = {1 << 30, 0};
+  all->memoryTypeCount = 2;
+  all->memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+  all->memoryTypes[1] = {0, 1};
+}
+VKAPI_ATTR VkResult VKAPI_CALL full_device(VkDevice, const VkMemoryAllocateInfo* info,
+                                           const VkAllocationCallbacks*, VkDeviceMemory* memory) {
+  if (info->memoryTypeIndex == 0) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  *memory = reinterpret_cast<VkDeviceMemory>(uintptr_t{1});
+  return VK_SUCCESS;
+}
+VKAPI_ATTR void VKAPI_CALL free_nothing(VkDevice, VkDeviceMemory, const VkAllocationCallbacks*) {}
+
+std::vector<std::string>& notices() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+TEST_P(VulkanErrors, MemoryThatIsNotTheDevicesIsTold) {
+  VolkDeviceTable functions = device_->vk();
+  functions.vkAllocateMemory = full_device;
+  functions.vkFreeMemory = free_nothing;
+  const auto works = vkGetPhysicalDeviceMemoryProperties;
+  vkGetPhysicalDeviceMemoryProperties = two_types;
+  DeviceMemory memory(device_->physical(), device_->handle(), functions, int64_t{1} << 30, true);
+  vkGetPhysicalDeviceMemoryProperties = works;
+  notices().clear();
+  set_notice_handler([](const std::string& text) { notices().push_back(text); });
+  const VkMemoryRequirements needed{1 << 25, 256, 3};
+  for (MemoryUse use : {MemoryUse::device, MemoryUse::device}) {
+    EXPECT_TRUE(memory.allocate(needed, use, "arena").ok());
+  }
+  set_notice_handler(nullptr);
+  ASSERT_EQ(notices().size(), 1u);
+  EXPECT_EQ(notices()[0],
+            "arena: the device's own memory has no room for 33554432 bytes more; they are in other "
+            "memory, which is slower");
 }
 
 TEST_P(VulkanErrors, MoreThanOneAllocationIsRefused) {

@@ -16,7 +16,9 @@
 namespace weft {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Several kernels that wait for each other: reductions, products, an index into a table.
 constexpr const char* kModel = R"(param @table: f32[11, 24] = normal(1)
@@ -95,6 +97,25 @@ TEST_P(VulkanFaults, DevicesTellWhichFeatureFailed) {
   ASSERT_FALSE(devices.empty());
   EXPECT_TRUE(devices[0].usable);
   EXPECT_THAT(devices[0].verdict, HasSubstr("not used: subgroup_shuffle: its self-test gave"));
+}
+
+TEST_P(VulkanFaults, DevicesTellWhatABugReportNeeds) {
+  const VulkanFacts& facts = facts_of(*device_);
+  const std::vector<Device> devices = list_vulkan_devices();
+  auto fact = [&](const std::string& name) {
+    for (const auto& [key, text] : devices.at(facts.index).facts) {
+      if (key == name) return text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fact("driver version"), EndsWith("(" + std::to_string(facts.driver_version) + ")"));
+  EXPECT_THAT(fact("ids"), StartsWith("vendor 0x"));
+  EXPECT_THAT(fact("uniform range"), HasSubstr(" KiB"));
+  // Kernels of models have about so many buffers.
+  EXPECT_THAT(fact("bindings"), StartsWith("storage " + std::to_string(facts.storage_bindings)));
+  const bool limited = facts.loop_limit > 0;
+  EXPECT_EQ(fact("loop limit"),
+            limited ? std::to_string(facts.loop_limit) + " iterations" : "none");
 }
 
 // What a kernel may not rely on follows from the verdict.

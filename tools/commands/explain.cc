@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/explain.h"
 
+#include "driver/cache_folder.h"
 #include "driver/model_file.h"
 #include "tools/cli.h"
 #include "tools/graph_reports.h"
@@ -52,15 +53,21 @@ Status run(const Options& options, const Common& common) {
   WEFT_TRY_STATUS(keep_graph(module, options.graph.graph));
   WEFT_TRY(DimBinding given, dim_binding(module, options.graph));
   CompileRequest request;
+  if (is_vulkan(common.device)) {
+    request.device = common.device;
+    request.cache_folder = user_cache_folder();
+  }
   request.target_cpu = common.target_cpu;
   request.form = common.form;
   request.other_machine = true;
+  request.sizes = given;
   request.pipeline = options.passes.pipeline();
   WEFT_TRY(PlannedModule planned, plan_module(module, request));
+  WEFT_TRY(const KernelForms forms, kernel_forms(planned, request));
   for (const GraphPlan& plan : planned.plan.graphs) {
     WEFT_TRY(DimBinding dims, usual_dims(module, plan.graph, options.model, given));
     WEFT_TRY(GraphReport report, explain_graph({planned.module, planned.plan.programs,
-                                                planned.plan.packed, planned.attention},
+                                                planned.plan.packed, planned.attention, forms},
                                                plan, dims));
     if (!common.json) {
       WEFT_TRY_STATUS(put(explanation_text(report)));
@@ -69,6 +76,7 @@ Status run(const Options& options, const Common& common) {
     nlohmann::json line = graph_json(report);
     line["regions"] = regions_json(report);
     line["not_joined"] = splits_json(report);
+    if (!report.kernel_forms.empty()) line["kernel_forms"] = report.kernel_forms;
     line["peak"] = peak_json(report.peak);
     line["attention"]["list"] = attention_list_json(report);
     WEFT_TRY_STATUS(put_json(line));

@@ -153,7 +153,7 @@ Result<Outcome> run_on_cpu(const Job& job, const Options& options, const Common&
   context.threads = common.threads;
   context.seed = common.seed;
   context.device = common.device;
-  context.cache_folder = user_cache_folder();
+  context.cache_folder = vulkan_folder(user_cache_folder());
   WEFT_TRY(Executor executor, Executor::create(std::move(loaded), context));
   outcome.threads = executor.context().threads();
   if (!options.weights.empty() || !job.module.weights.empty()) {
