@@ -140,7 +140,7 @@ class Lowering {
   };
   const Stage* stage_of(ValueId id) const;
   void in_filling(Filling& filling, const std::string& step, const std::function<void()>& body);
-  Filling begin_filling(const Stage& stage);
+  Filling begin_filling(const Stage& stage, const std::string& array);
   std::vector<std::string> places_in(const Filling& filling, const Point& at);
   std::vector<std::string> fetch_tile(Filling& filling, const std::string& step);
   void put_tile(const Filling& filling, const std::string& half,
