@@ -177,6 +177,7 @@ class Lowering {
   bool packs_whole(BufferId buffer);  // every access of a buffer is in fours
 
   // ---- statements (lower_statements.cc)
+  tile::Block with_early_stores() const;  // lower_order.cc
   void block(const tile::Block& block, size_t first = 0);
   void statement(const Stmt& stmt);
   void sum_before(BufferId buffer, const tile::Block& block, size_t next);

@@ -1,4 +1,5 @@
-// Products of one kernel, one after the other, share tiles in workgroup memory.
+// Products of one kernel, one after the other: they share tiles in workgroup memory, and each is
+// stored before the next one begins.
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +70,21 @@ TEST(FusedProducts, ABarrierStandsBetweenTheirTiles) {
       EXPECT_FALSE(writes && !product && reads) << dtype << ", product " << products;
     }
     EXPECT_EQ(products, 3);
+  }
+}
+
+TEST(FusedProducts, EachIsStoredBeforeTheNext) {
+  for (const bool workgroup : {false, true}) {
+    const std::string all =
+        glsl_of(three_products("f32"), workgroup ? workgroup_profile() : simt::Profile());
+    const std::string text = all.substr(all.find("void main"));
+    for (int i = 0; i < 2; ++i) {
+      const std::string store = "store_b" + std::to_string(i * 2 + 2) + "_y" + std::to_string(i);
+      const std::string load = "load_b" + std::to_string(i * 2 + 3) + "_w" + std::to_string(i + 1);
+      ASSERT_NE(text.rfind(store), std::string::npos) << text;
+      ASSERT_NE(text.find(load), std::string::npos);
+      EXPECT_LT(text.rfind(store), text.find(load)) << "product " << i;
+    }
   }
 }
 
