@@ -115,6 +115,11 @@ tile::AxisId packed_axis(const tile::Program& program, const tile::Ref& ref, boo
 // time, with what `layout` has for the axes of their results.
 std::vector<Stage> lay_out_stages(const tile::Program& program, const Layout& layout,
                                   const std::vector<bool>& aligned, int64_t depth);
+// The array that a product's tile lies in, `side` being 0 or 1. Products of a kernel follow one
+// another, and each is done with its tiles before the next one's are filled: all share the arrays.
+std::string tile_array(const Stage& stage, size_t side);
+// What these arrays take of workgroup memory: each is as long as the longest tile in it.
+int64_t bytes_of_tiles(const tile::Program& program, const std::vector<Stage>& stages);
 // Lays out those sides of products that all invocations of a workgroup read and that a loop walks,
 // as attention's keys and values: a tile of the loop at a time.
 std::vector<Stage> lay_out_loop_stages(const tile::Program& program, const Layout& layout,

@@ -109,9 +109,7 @@ int64_t LayoutChooser::stage_bytes() {
   number_digits(numbered);
   // Sums over rows are exchanged there.
   int64_t bytes = facts_.reduced.empty() ? 0 : numbered.invocations() * int64_t{sizeof(float)};
-  for (const Stage& stage : lay_out_stages(p_, numbered, aligned_, layout_.stage_depth)) {
-    bytes += stage.bytes();
-  }
+  bytes += bytes_of_tiles(p_, lay_out_stages(p_, numbered, aligned_, layout_.stage_depth));
   // Fragments are taken apart there, one of each wave at a time.
   const MatrixShape& shape = layout_.fragments.shape;
   return bytes + numbered.waves * shape.m * shape.n * int64_t{sizeof(float)};

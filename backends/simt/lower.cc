@@ -88,7 +88,7 @@ Result<Lowered> Lowering::run() {
         continue;
       if (!p_.axes[axis].inner) all.push_back(axis);
     }
-    with_axis_steps(all, [&] { block(p_.body); });
+    with_axis_steps(all, [&] { block(with_early_stores()); });
   });
   if (!problem_.empty()) return error({}, "kernel @", p_.name, ": ", problem_);
   out_.layout = layout_;

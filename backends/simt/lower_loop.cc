@@ -183,7 +183,8 @@ void Lowering::loop(const Stmt& stmt) {
   std::vector<Filling> fillings;
   compute_axes_ = layout_.axes;
   for (const Stage& stage : layout_.shared) {
-    if (stage.along == stmt.axis) fillings.push_back(begin_filling(stage));
+    if (stage.along != stmt.axis) continue;
+    fillings.push_back(begin_filling(stage, "tile_" + std::to_string(stage.operand)));
   }
   const std::string half = fillings.empty() ? "" : fill_first(fillings, tiles.from, tiles.last);
   open_tiles(stmt, tiles);

@@ -1,4 +1,5 @@
-// When values are computed: all that an invocation holds of one, and before a loop what it needs.
+// When values are computed and stored: all that an invocation holds of one, and before a loop what
+// it needs.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -35,6 +36,38 @@ void Lowering::hoist(const std::vector<ValueId>& roots, const std::set<AxisId>& 
     tile::for_each_use(p_.values[id], visit);
   };
   for (ValueId root : roots) visit(root);
+}
+
+// The program's statements, each store as soon as what it needs is there: results of a product wait
+// in no registers for the products behind it. Only what nothing else touches moves, and only where
+// it does not matter when its operands are read.
+tile::Block Lowering::with_early_stores() const {
+  if (facts_.dots.size() < 2 || facts_.chained) return p_.body;
+  std::map<BufferId, int> accesses;
+  for (const Access& access : facts_.accesses) ++accesses[access.ref->buffer];
+  tile::Block ordered;
+  for (const Stmt& stmt : p_.body) {
+    bool moves = stmt.kind == Stmt::store && accesses[stmt.ref.buffer] == 1;
+    std::set<ValueId> needed;
+    std::function<void(ValueId)> visit = [&](ValueId id) {
+      if (!needed.insert(id).second) return;
+      const Value& value = p_.values[id];
+      if (value.kind == Value::load && written(value.ref.buffer)) moves = false;
+      tile::for_each_use(value, visit);
+    };
+    tile::for_each_use(stmt, visit);
+    auto place = ordered.end();
+    while (moves && place != ordered.begin()) {
+      const Stmt& before = *std::prev(place);
+      if (before.kind == Stmt::let && needed.contains(before.value)) break;
+      const bool gives = std::ranges::any_of(
+          before.results, [&](ValueId result) { return needed.contains(result); });
+      if (gives || before.kind == Stmt::store) break;
+      --place;
+    }
+    ordered.insert(place, stmt);
+  }
+  return ordered;
 }
 
 }  // namespace weft::simt

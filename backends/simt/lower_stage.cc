@@ -59,13 +59,14 @@ void Lowering::in_filling(Filling& filling, const std::string& step,
 }
 
 // Places of the invocation in a tile, and all of the addresses that steps do not change.
-Lowering::Filling Lowering::begin_filling(const Stage& stage) {
+Lowering::Filling Lowering::begin_filling(const Stage& stage, const std::string& array) {
   Filling filling;
   filling.stage = &stage;
-  filling.name = "tile_" + std::to_string(stage.operand);
+  filling.name = array;
   const std::string held = type_name(p_.values[stage.operand].dtype, stage.fours);
   const int64_t size = stage.elements * 2 / (stage.fours ? 4 : 1);
-  out_.shared[filling.name] = {stage.half ? "float16_t" : held, size};
+  Lowered::Shared& shared = out_.shared[array];
+  shared = {stage.half ? "float16_t" : held, std::max(shared.size, size)};
   for (AxisId axis : p_.values[stage.operand].axes) {
     const AxisLayout& layout = stage.filling[axis];
     if (layout.lanes == 1) {
@@ -163,9 +164,9 @@ void Lowering::staged_steps(const Value& dot, const Multiply& multiply) {
   const int64_t depth = layout_.stage_depth;
   compute_axes_ = layout_.axes;
   std::vector<Filling> fillings;
-  for (int side = 0; side < 2; ++side) {
-    const Stage* stage = stage_of(dot.operands[static_cast<size_t>(side)]);
-    fillings.push_back(begin_filling(*stage));
+  for (size_t side : {0, 1}) {
+    const Stage& stage = *stage_of(dot.operands[side]);
+    fillings.push_back(begin_filling(stage, tile_array(stage, side)));
   }
   const std::string last = integer(tile_end(along) + " - " + axes_[along].base);
   const std::string half = fill_first(fillings, "0", last);
@@ -180,7 +181,9 @@ void Lowering::staged_steps(const Value& dot, const Multiply& multiply) {
   close_loop();
 }
 
-// The first step's half of all tiles; returns the variable that says which one it is.
+// The first step's half of all tiles, once nobody reads what was there before: another product's
+// tiles, or what the loop had when it was walked before. Returns the variable that says which half
+// it is.
 std::string Lowering::fill_first(std::vector<Filling>& fillings, const std::string& step,
                                  const std::string& last) {
   const std::string half = fresh("now");

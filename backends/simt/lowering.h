@@ -143,7 +143,7 @@ class Lowering {
   };
   const Stage* stage_of(ValueId id) const;
   void in_filling(Filling& filling, const std::string& step, const std::function<void()>& body);
-  Filling begin_filling(const Stage& stage);
+  Filling begin_filling(const Stage& stage, const std::string& array);
   std::vector<std::string> places_in(const Filling& filling, const Point& at);
   std::vector<std::string> fetch_tile(Filling& filling, const std::string& step);
   void put_tile(const Filling& filling, const std::string& half,
@@ -180,6 +180,7 @@ class Lowering {
   bool packs_whole(BufferId buffer);  // every access of a buffer is in fours
 
   // ---- statements (lower_statements.cc)
+  tile::Block with_early_stores() const;  // lower_order.cc
   void block(const tile::Block& block, size_t first = 0);
   void statement(const Stmt& stmt);
   void sum_before(BufferId buffer, const tile::Block& block, size_t next);

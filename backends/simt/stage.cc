@@ -1,6 +1,7 @@
 // Tiles of the sides of products in workgroup memory: who fills them, and where elements lie.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "backends/simt/analysis.h"
@@ -167,6 +168,26 @@ std::vector<Stage> lay_out_stages(const Program& program, const Layout& layout,
     }
   }
   return stages;
+}
+
+std::string tile_array(const Stage& stage, size_t side) {
+  const std::string name = side == 0 ? "tile_left" : "tile_right";
+  return stage.half || stage.fours ? name : name + "_single";
+}
+
+int64_t bytes_of_tiles(const Program& program, const std::vector<Stage>& stages) {
+  std::map<std::string, int64_t> arrays;
+  for (ValueId dot : analyse(program).dots) {
+    for (size_t side : {0, 1}) {
+      const ValueId operand = program.values[dot].operands[side];
+      const Stage& stage = *std::ranges::find(stages, operand, &Stage::operand);
+      int64_t& bytes = arrays[tile_array(stage, side)];
+      bytes = std::max(bytes, stage.bytes());
+    }
+  }
+  int64_t all = 0;
+  for (const auto& [name, bytes] : arrays) all += bytes;
+  return all;
 }
 
 std::vector<Stage> lay_out_loop_stages(const Program& program, const Layout& layout,
