@@ -234,6 +234,9 @@ Status make_code(PlannedModule& planned, [[maybe_unused]] const Target& target,
              vulkan::compile_programs(planned.plan.programs, facts,
                                       vulkan::target_of(*target.vulkan, request.form),
                                       request.keep_text));
+    for (const Kernel& kernel : made.kernels) {
+      WEFT_TRY_STATUS(check_bindings(kernel, *target.vulkan));
+    }
     compiled.executable.device = "vulkan";
     compiled.executable.code = std::move(made.code);
     compiled.executable.kernels = std::move(made.kernels);

@@ -63,7 +63,7 @@ weft_status guarded(Fn fn) {
   } catch (const CheckFailed& failed) {
     status = fail("error: internal: " + failed.message + "\n", WEFT_INTERNAL);
   } catch (const std::bad_alloc&) {
-    status = fail("error: out of memory\n");
+    status = fail("error: the host is out of memory\nhint: bind smaller sizes, for example B=1\n");
   } catch (const std::exception& e) {
     status = fail(std::string("error: internal: ") + e.what() + "\n", WEFT_INTERNAL);
   }

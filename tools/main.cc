@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tools/cli.h"
+#include "tools/refused_bytes.h"
 
 namespace {
 
@@ -67,7 +68,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fputs("error: out of memory\n", stderr);
+    std::fprintf(stderr,
+                 "error: the host is out of memory: %zu bytes were asked for in one piece\n"
+                 "hint: smaller sizes, for example --dim B=1, or a smaller --batch\n",
+                 weft::cli::refused_bytes());
     return weft::cli::kFailed;
   } catch (const std::exception& e) {  // of a library: ours has none
     weft::check_failed(e.what(), __FILE__, __LINE__);

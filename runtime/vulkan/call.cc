@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/vulkan/call.h"
 
+#include "runtime/vulkan/open.h"
+
 namespace weft {
 
 std::string describe(VkResult result) {
@@ -9,7 +11,7 @@ std::string describe(VkResult result) {
     case VK_ERROR_OUT_OF_HOST_MEMORY: return "the host is out of memory";
     case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "the device is out of memory";
     case VK_ERROR_INITIALIZATION_FAILED: return "the driver could not be initialised";
-    case VK_ERROR_DEVICE_LOST: return "the device was lost";
+    case VK_ERROR_DEVICE_LOST: return std::string(kDeviceLost);
     case VK_ERROR_MEMORY_MAP_FAILED: return "memory could not be mapped";
     case VK_ERROR_LAYER_NOT_PRESENT: return "a layer is not there";
     case VK_ERROR_EXTENSION_NOT_PRESENT: return "an extension is not there";

@@ -97,6 +97,7 @@ Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& op
   WEFT_TRY(std::vector<VulkanFacts> facts, facts_of_all(*made->instance_, devices));
   made->cache_folder_ = options.cache_folder;
   made->drop_barrier_ = options.drop_barrier;
+  if (const char* run = std::getenv(kVulkanLose)) made->lose_at_ = std::atoll(run);
   WEFT_TRY(uint32_t number, choose_vulkan(options.device, facts));
   for (;;) {  // a driver that fails is one of the unusable ones from then on
     made->facts_ = facts[number];
@@ -214,8 +215,10 @@ Status VulkanDevice::submit_and_wait(std::span<const VkCommandBuffer> commands) 
     info.pCommandBuffers = commands.data();
     info.signalSemaphoreCount = 1;
     info.pSignalSemaphores = &timeline_;
-    WEFT_TRY_STATUS(
-        vk_status(vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "submitting a run"));
+    const VkResult result = lose_at_ > 0 && static_cast<int64_t>(value) >= lose_at_
+                                ? VK_ERROR_DEVICE_LOST
+                                : vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE);
+    WEFT_TRY_STATUS(vk_status(result, "submitting a run"));
   }
   VkSemaphoreWaitInfo wait{};
   wait.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;

@@ -69,6 +69,7 @@ class VulkanDevice {
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::string cache_folder_;
   int64_t drop_barrier_ = -1;
+  int64_t lose_at_ = 0;  // this submission, if it is not 0
   std::atomic<int64_t> submissions_ = 0;
   std::atomic<int64_t> nanoseconds_ = 0;
   size_t saved_bytes_ = 0;

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+constexpr const char* kTooMany = "--device cpu, or another device: `weft devices` shows how many";
+
 VkDescriptorType type_of(Binding::View view) {
   switch (view) {
     case Binding::storage: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -46,6 +48,8 @@ Status check_texels(const Kernel& kernel, const VulkanFacts& facts) {
   return ok();
 }
 
+}  // namespace
+
 Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
   std::map<VkDescriptorType, uint32_t> counts;
   uint32_t all = 0;
@@ -57,7 +61,8 @@ Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
     const uint32_t used = counts[type];
     if (used <= most) return ok();
     return error({}, "kernel ", kernel.name, " has ", used, " ", what, ", ", facts.name, " allows ",
-                 most);
+                 most)
+        .hint(kTooMany);
   };
   WEFT_TRY_STATUS(
       check(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, facts.storage_bindings, "storage buffers"));
@@ -67,10 +72,13 @@ Status check_bindings(const Kernel& kernel, const VulkanFacts& facts) {
       check(VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, facts.image_bindings, "image buffers"));
   if (all > facts.bindings) {
     return error({}, "kernel ", kernel.name, " has ", all, " bindings, ", facts.name, " allows ",
-                 facts.bindings);
+                 facts.bindings)
+        .hint(kTooMany);
   }
   return ok();
 }
+
+namespace {
 
 Status check_kernel(const Kernel& kernel, const VulkanFacts& facts) {
   for (const std::string& feature : kernel.needs) {

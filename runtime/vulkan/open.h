@@ -14,6 +14,7 @@
 namespace weft {
 
 class VulkanDevice;
+struct Kernel;
 
 // What validation layers said; callbacks of a driver may come on any thread.
 class VulkanLog {
@@ -55,6 +56,12 @@ struct VulkanOptions {
 // has no more than this. Names are those of VulkanFacts; what is unknown makes devices unusable.
 inline constexpr const char* kVulkanLimits = "WEFT_VULKAN_LIMITS";
 
+// In errors after which only another context runs.
+inline constexpr std::string_view kDeviceLost = "the device was lost";
+
+// Another variable: "7" makes the driver lose the device at the seventh run since it was opened.
+inline constexpr const char* kVulkanLose = "WEFT_VULKAN_LOSE";
+
 // Another one: "0,2" makes the drivers of devices 0 and 2 fail when they are opened.
 inline constexpr const char* kVulkanFail = "WEFT_VULKAN_FAIL";
 
@@ -65,6 +72,9 @@ Result<std::vector<VulkanFacts>> vulkan_devices(const VulkanOptions& options = {
 // (ir/support/notice.h).
 Result<std::shared_ptr<VulkanDevice>> open_vulkan(const VulkanOptions& options = {});
 const VulkanFacts& facts_of(const VulkanDevice& device);
+
+// Fails, with both numbers, on a kernel with more buffers than the device lets one have.
+Status check_bindings(const Kernel& kernel, const VulkanFacts& facts);
 
 // What was handed to the driver so far, and how long it took from there to its end.
 struct VulkanRuns {

@@ -1,5 +1,7 @@
 // What runs graphs: run, verify, bench, devices.
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -48,6 +50,22 @@ TEST_F(CliTest, SavesTheWholeModelWhicheverGraphRan) {
   ASSERT_EQ(weft("run two.weft --graph @f --save-weights w.safetensors").code, 0);
   Outcome outcome = weft("run two.weft --graph @g --weights w.safetensors");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(CliTest, OutOfMemorySaysHowMuch) {
+  write("ffn.weft", kFfn);
+  const std::string command = "run ffn.weft --device oracle --random-inputs --dim B=";
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit low = {rlim_t{1} << 30, before.rlim_max};  // commands inherit it
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &low), 0);
+  const Outcome small = weft(command + "3");
+  const Outcome large = weft(command + "50000000");
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  if (small.code != 0) GTEST_SKIP() << "sanitizers take more";
+  EXPECT_EQ(large.code, 1);
+  EXPECT_THAT(large.err, ::testing::ContainsRegex("error: the host is out of memory: [0-9]+ bytes "
+                                                  "were asked for in one piece\nhint: "));
 }
 
 TEST_F(CliTest, IntegersAndNansAreShownAsTheyAre) {

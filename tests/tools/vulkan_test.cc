@@ -188,6 +188,18 @@ TEST_F(VulkanCliTest, PortableKernelsAreTold) {
   EXPECT_EQ(weft(command + " -q").err, "");
 }
 
+// Vulkan promises four; no model can do with them.
+TEST_F(VulkanCliTest, MoreBuffersThanADeviceAllowsIsAnErrorOfTheCompiler) {
+  if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";
+  const With limits("WEFT_VULKAN_LIMITS", "storage_bindings=4,texel_elements=65536");
+  EXPECT_THAT(weft("devices").out, HasSubstr("bindings: storage 4, "));
+  const Outcome outcome = weft("compile gpt-char --graph @forward --device vulkan -o gpt.weftx");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, ContainsRegex("error: kernel rows_[a-z0-9]+ has [0-9]+ storage buffers, "
+                                         ".* allows 4\nhint: --device cpu"));
+  EXPECT_FALSE(std::filesystem::exists(path("gpt.weftx")));
+}
+
 // Nothing of Vulkan lies in the cache's root, whoever opens the device.
 TEST_F(VulkanCliTest, KeepsWhatDriversCompileInOnePlace) {
   if (!has_vulkan()) GTEST_SKIP() << "no Vulkan device";

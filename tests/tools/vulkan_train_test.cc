@@ -93,6 +93,20 @@ TEST_F(VulkanTrainTest, ARunChangesDevicesAndComesBack) {
   EXPECT_EQ(there.out, weft(text).out);
 }
 
+TEST_F(VulkanTrainTest, ALostDeviceSaysHowToGoOn) {
+  const std::string model =
+      std::string("train gpt-char --text text.txt --device vulkan --steps 8 ") +
+      "--save-every 2 --eval-every 100 --out run" + kSmallModel;
+  ::setenv("WEFT_VULKAN_LOSE", "7", 1);
+  const Outcome lost = weft(model);
+  ::unsetenv("WEFT_VULKAN_LOSE");
+  EXPECT_EQ(lost.code, 1);
+  EXPECT_THAT(lost.err, ::testing::HasSubstr("the device was lost\n"));
+  EXPECT_THAT(lost.err,
+              ::testing::ContainsRegex("hint: weft train --resume .*run goes on after step [1-9]"));
+  run("train --resume run -q --device vulkan");
+}
+
 // What `./dev quickstart` trains.
 class QuickstartOnVulkan : public VulkanTrainTest {
  protected:

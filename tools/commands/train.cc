@@ -9,6 +9,7 @@
 #include "driver/train/module_model.h"
 #include "driver/train/session.h"
 #include "ir/support/file.h"
+#include "runtime/vulkan/open.h"
 #include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/train_flags.h"
@@ -76,6 +77,15 @@ void tell_line(const Common& common, Progress& progress, const nlohmann::ordered
   std::fprintf(stderr, "%s\n", text.c_str());
 }
 
+// A device that is lost in the middle of a run costs no more than what was not saved.
+Error with_way_on(Error fault, const RunFolder& folder) {
+  if (fault.diagnostics().back().message.find(kDeviceLost) == std::string::npos) return fault;
+  const Result<std::vector<train::SavedCheckpoint>> saved = folder.checkpoints();
+  if (!saved.ok() || saved->empty()) return fault;
+  return std::move(fault).hint(cat("weft train --resume ", folder.path(), " goes on after step ",
+                                   saved->back().step, ", which is saved; with --device cpu too"));
+}
+
 Status run_training(Session& session, RunFolder& folder, train::Session& run) {
   const Common& common = session.common;
   Progress progress(common);
@@ -97,7 +107,7 @@ Status run_training(Session& session, RunFolder& folder, train::Session& run) {
     note(common, cat("going on after step ", trainer.progress().step));
   Result<train::Ending> ending = trainer.run();
   progress.clear();
-  if (!ending.ok()) return std::move(ending).take_error();
+  if (!ending.ok()) return with_way_on(std::move(ending).take_error(), folder);
   if (*ending == train::Ending::interrupted) {
     session.exit_code = kInterrupted;
     note(common, cat("interrupted after step ", trainer.progress().step,
