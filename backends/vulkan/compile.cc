@@ -149,13 +149,12 @@ simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form
   profile.storage8 = device.has("storage8") && device.has("int8");
   profile.storage16 = device.has("storage16") && device.has("int16");
   profile.most_numbers = device.push_constant_bytes / 4;
+  profile.texels =
+      device.has_many_texels() && device.has("texel_buffer") && device.has("image_buffer");
   // Drivers that run on the CPU: storage buffers cost ten times a texel there.
-  const bool texels = device.kind == "cpu" && device.has_many_texels() &&
-                      device.has("texel_buffer") && device.has("image_buffer");
-  profile.texel_loads = texels;
-  profile.image_updates = texels;
+  profile.texel_loads = profile.image_updates = profile.texels && device.kind == "cpu";
   // Of what is only written a storage buffer takes a quarter to all of an image's time, by host.
-  profile.image_stores = 0;
+  profile.image_stores = 1;
   profile.workgroup = form.mapping == simt::Mapping::workgroup ||
                       (form.mapping == simt::Mapping::by_device && device.kind != "cpu");
   if (!profile.workgroup) {
@@ -171,6 +170,8 @@ simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form
   profile.workgroup_bytes = device.shared_bytes;
   profile.workgroup_invocations =
       std::max<int64_t>(profile.subgroup, std::min<int64_t>(128, device.max_workgroup));
+  profile.most_invocations = std::min<int64_t>(256, device.max_workgroup);
+  profile.product_lanes = profile.subgroup >= 64 ? 16 : 8;
   profile.most_waves = std::max<int64_t>(1, profile.workgroup_invocations / profile.subgroup);
   profile.waves = profile.map_waves = profile.most_waves;
   profile.flash_rows = 1;  // its queries and sums are many registers
@@ -186,9 +187,8 @@ Target portable_target() {
   Target target;
   simt::Profile& profile = target.profile;
   profile.shuffles = false;  // so that nothing follows from the size of a subgroup
-  profile.texel_loads = false;
-  profile.image_updates = false;
-  profile.image_stores = 0;
+  profile.texels = profile.texel_loads = profile.image_updates = false;
+  profile.image_stores = 1;
   profile.storage8 = false;
   profile.storage16 = false;
   profile.flash_rows = profile.flash_rows_backward = 1;  // drivers may choke on longer code
