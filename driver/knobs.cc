@@ -46,7 +46,21 @@ bool is_sized_by(const tile::Axis& axis, size_t knob) {
   return is(axis.extent) || (axis.inner && is(*axis.inner));
 }
 
+// Of a program for a SIMT device: lowering gives order knobs no choices.
+bool is_order_choice(const tile::Knob& knob) {
+  return knob.kind == tile::Knob::order && !knob.choices.empty();
+}
+
 }  // namespace
+
+bool changes_order(const tile::Program& program, const KnobValues& values) {
+  const std::vector<size_t> knobs = choosable_knobs(program);
+  for (size_t i = 0; i < knobs.size() && i < values.size(); ++i) {
+    const tile::Knob& knob = program.knobs[knobs[i]];
+    if (is_order_choice(knob) && knob.value != values[i]) return true;
+  }
+  return false;
+}
 
 std::vector<size_t> choosable_knobs(const tile::Program& program) {
   const std::set<AxisId> counted = counted_axes(program);
@@ -58,14 +72,16 @@ std::vector<size_t> choosable_knobs(const tile::Program& program) {
       if (is_sized_by(program.axes[axis], knob)) choosable = choosable && !counted.contains(axis);
     }
     if (choosable) chosen.push_back(knob);
-    if (simt::is_device_knob(program.knobs[knob])) of_device.push_back(knob);
+    if (simt::is_device_knob(program.knobs[knob]) || is_order_choice(program.knobs[knob])) {
+      of_device.push_back(knob);
+    }
   }
   return of_device.empty() ? chosen : of_device;
 }
 
 std::vector<int64_t> knob_choices(const tile::Program& program, size_t knob) {
   const int64_t value = program.knobs[knob].value;
-  if (simt::is_device_knob(program.knobs[knob])) {
+  if (simt::is_device_knob(program.knobs[knob]) || is_order_choice(program.knobs[knob])) {
     std::set<int64_t> all(program.knobs[knob].choices.begin(), program.knobs[knob].choices.end());
     all.insert(value);
     return {all.begin(), all.end()};

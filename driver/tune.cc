@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "driver/cache_folder.h"
-#include "driver/execute.h"
 #include "driver/knob_search.h"
+#include "driver/tune_candidate.h"
 #include "ir/support/check.h"
 #include "passes/sample_inputs.h"
 #include "runtime/pool.h"
@@ -21,7 +22,6 @@ constexpr int kConfirmations = 2;
 constexpr double kWorthKeeping = 0.97;  // of the default's time
 
 using Choices = std::map<std::string, KnobValues>;  // by the kernel's name
-using Samples = std::vector<std::vector<double>>;   // by program, then by run; microseconds
 
 double quantile(std::vector<double> values, double part) {
   std::ranges::sort(values);
@@ -29,56 +29,6 @@ double quantile(std::vector<double> values, double part) {
 }
 
 double least(const std::vector<double>& values) { return *std::ranges::min_element(values); }
-
-// The graph compiled with some choice of knobs, ready to run.
-class Candidate {
- public:
-  Candidate(Executor executor, PreparedRun prepared, std::vector<tile::Program> programs)
-      : executor_(std::move(executor)),
-        prepared_(std::move(prepared)),
-        nanoseconds_(prepared_.bound->steps.size()),
-        programs_(std::move(programs)) {}
-
-  const std::vector<tile::Program>& programs() const { return programs_; }
-  void restart(uint64_t seed) { executor_.context().reset_storage(seed); }
-  Status run() { return executor_.run(prepared_); }
-
-  Status run(Samples& samples) {
-    std::ranges::fill(nanoseconds_, 0);
-    WEFT_TRY_STATUS(executor_.run(prepared_, nanoseconds_));
-    samples.resize(programs_.size());
-    for (std::vector<double>& of_program : samples) of_program.push_back(0);
-    for (size_t i = 0; i < nanoseconds_.size(); ++i) {
-      const BoundStep& step = prepared_.bound->steps[i];
-      if (step.is_copy()) continue;
-      samples[step.step->program].back() += static_cast<double>(nanoseconds_[i]) * 1e-3;
-    }
-    return ok();
-  }
-
-  // Outputs and storage.
-  Result<bool> same_bits(Candidate& other) {
-    for (size_t i = 0; i < prepared_.outputs.size(); ++i) {
-      const Memory& a = prepared_.outputs[i];
-      const Memory& b = other.prepared_.outputs[i];
-      const auto bytes = static_cast<size_t>(a.bytes());
-      if (bytes > 0 && std::memcmp(a.data(), b.data(), bytes) != 0) return false;
-    }
-    for (const BoundStorage& used : prepared_.bound->storage) {
-      const std::string& name = executor_.executable().storage[used.index].name;
-      WEFT_TRY(std::span<const std::byte> a, executor_.context().storage(name));
-      WEFT_TRY(std::span<const std::byte> b, other.executor_.context().storage(name));
-      if (!std::ranges::equal(a, b)) return false;
-    }
-    return true;
-  }
-
- private:
-  Executor executor_;
-  PreparedRun prepared_;
-  std::vector<int64_t> nanoseconds_;  // of a run, by step
-  std::vector<tile::Program> programs_;
-};
 
 class Tuner {
  public:
@@ -104,7 +54,23 @@ class Tuner {
   }
 
  private:
+  // All of a failure counts, too.
   Result<Candidate> make(const Choices& choices) {
+    const auto start = std::chrono::steady_clock::now();
+    Result<Candidate> made = try_to_make(choices);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    report_.compile_seconds += passed.count();
+    longest_ = std::max(longest_, passed.count());
+    return made;
+  }
+
+  // Whether so many compilations more go beyond the limit.
+  bool too_long(int more) const {
+    const double limit = options_.compile_seconds;
+    return limit > 0 && report_.compile_seconds + more * longest_ > limit;
+  }
+
+  Result<Candidate> try_to_make(const Choices& choices) {
     CompileRequest request = options_.request;
     std::vector<tile::Program> lowered;  // as a device's knobs are before it chooses a layout
     request.choose_knobs = [&](const tile::Program& program) -> std::optional<KnobValues> {
@@ -112,8 +78,8 @@ class Tuner {
       auto found = choices.find(program.name);
       return found == choices.end() ? std::nullopt : std::optional(found->second);
     };
-    const auto start = std::chrono::steady_clock::now();
     WEFT_TRY(Compiled compiled, compile(module_, request));
+    if (options_.admit) WEFT_TRY_STATUS(options_.admit(compiled.programs));
     ContextOptions context;
     context.seed = options_.seed;
     context.pool = pool_;
@@ -124,8 +90,6 @@ class Tuner {
              executor.prepare(module_.graphs[0].name(), inputs_, report_.dims));
     Candidate made(std::move(executor), std::move(prepared), std::move(lowered));
     WEFT_TRY_STATUS(made.run());  // some drivers compile now
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    report_.compile_seconds += passed.count();
     return made;
   }
 
@@ -170,18 +134,21 @@ class Tuner {
 
   Status search(Candidate& standard) {
     for (; report_.rounds < kMostRounds; ++report_.rounds) {
-      const double limit = options_.compile_seconds;
-      if (limit > 0 && report_.compile_seconds > limit) return ok();
+      if (too_long(2)) return ok();  // this one, and one to confirm what it finds
       Choices choices;
       for (const auto& [i, kernel] : searches_) {
         if (auto values = kernel.next()) choices.emplace(standard.programs()[i].name, *values);
       }
       if (choices.empty()) return ok();
       tell(choices.size());
-      WEFT_TRY(Candidate variant, make(choices));
+      Result<Candidate> variant = make(choices);
+      if (!variant.ok()) {
+        record_refused(standard, choices);
+        continue;
+      }
       Samples before;
       Samples after;
-      WEFT_TRY_STATUS(measure(standard, variant, options_.repeat, before, after));
+      WEFT_TRY_STATUS(measure(standard, *variant, options_.repeat, before, after));
       for (auto& [i, kernel] : searches_) {
         auto tried = choices.find(standard.programs()[i].name);
         if (tried == choices.end()) continue;
@@ -189,6 +156,24 @@ class Tuner {
       }
     }
     return ok();
+  }
+
+  // A device does not take all of them together: those that it does not take alone are as bad as
+  // can be, and the others are tried again. If it takes each alone, none is worth more time.
+  void record_refused(const Candidate& standard, const Choices& choices) {
+    std::vector<size_t> refused, all;
+    for (auto& [i, kernel] : searches_) {
+      auto tried = choices.find(standard.programs()[i].name);
+      if (tried == choices.end()) continue;
+      all.push_back(i);
+      if (choices.size() == 1 || too_long(2)) continue;
+      if (!make({*tried}).ok()) refused.push_back(i);
+    }
+    for (size_t i : refused.empty() ? all : refused) {
+      const std::string& name = standard.programs()[i].name;
+      searches_.at(i).record(choices.at(name), std::numeric_limits<double>::infinity());
+      ++report_.refused;
+    }
   }
 
   void tell(size_t kernels) const {
@@ -200,7 +185,10 @@ class Tuner {
     for (const auto& [i, kernel] : searches_) {
       if (kernel.improved()) winners.emplace(i, kernel.best());
     }
-    for (int i = 0; i < kConfirmations; ++i) WEFT_TRY_STATUS(measure_winners(standard, winners));
+    std::optional<Candidate> variant;  // of the winners as they are
+    for (int i = 0; i < kConfirmations; ++i) {
+      WEFT_TRY_STATUS(measure_winners(standard, winners, variant));
+    }
     // Kernels that win one by one may still lose together: by what they leave in caches.
     if (report_.best_ms >= report_.default_ms) {
       winners.clear();
@@ -214,17 +202,26 @@ class Tuner {
   }
 
   // Leaves those that win again, and that compute the same bits.
-  Status measure_winners(Candidate& standard, std::map<size_t, KnobValues>& winners) {
+  // There is nothing to confirm, or no time for it: then nothing has won.
+  Status measure_winners(Candidate& standard, std::map<size_t, KnobValues>& winners,
+                         std::optional<Candidate>& variant) {
+    if (!variant && too_long(1)) winners.clear();
     Choices choices;
     for (const auto& [i, values] : winners) choices.emplace(standard.programs()[i].name, values);
     tell(choices.size());
     ++report_.rounds;
-    WEFT_TRY(Candidate variant, make(choices));
+    if (!variant && !choices.empty()) {
+      Result<Candidate> made = make(choices);
+      if (made.ok()) variant = std::move(*made);
+      if (!made.ok()) winners.clear();
+    }
+    Candidate& measured = variant ? *variant : standard;
+    const size_t were = winners.size();
     Samples before;
     Samples after;
-    WEFT_TRY_STATUS(measure(standard, variant, 3 * options_.repeat, before, after));
-    WEFT_TRY(bool same, standard.same_bits(variant));
-    if (!same) WEFT_TRY_STATUS(drop_what_changes_bits(standard, winners));
+    WEFT_TRY_STATUS(measure(standard, measured, 3 * options_.repeat, before, after));
+    WEFT_TRY(bool same, standard.same_bits(measured));
+    if (!same) WEFT_TRY_STATUS(drop_what_changes_results(standard, winners));
     report_.default_ms = median_of_runs(before);
     report_.best_ms = median_of_runs(after);
     std::erase_if(winners, [&](const auto& winner) {
@@ -233,6 +230,7 @@ class Tuner {
       found.best_us = least(after[winner.first]);
       return !wins(before[winner.first], after[winner.first]);
     });
+    if (winners.size() < were) variant.reset();
     return ok();
   }
 
@@ -242,12 +240,19 @@ class Tuner {
            quantile(after, 0.5) < quantile(before, 0.25);
   }
 
-  Status drop_what_changes_bits(Candidate& standard, std::map<size_t, KnobValues>& winners) {
+  // Bits are free knobs' to keep; another order of additions may round otherwise.
+  Status drop_what_changes_results(Candidate& standard, std::map<size_t, KnobValues>& winners) {
     for (auto winner = winners.begin(); winner != winners.end();) {
-      WEFT_TRY(Candidate alone, make({{standard.programs()[winner->first].name, winner->second}}));
+      const tile::Program& program = standard.programs()[winner->first];
+      if (too_long(1)) {
+        winner = winners.erase(winner);
+        continue;
+      }
+      WEFT_TRY(Candidate alone, make({{program.name, winner->second}}));
       Samples ignored;
       WEFT_TRY_STATUS(measure(standard, alone, 0, ignored, ignored));
-      WEFT_TRY(bool same, standard.same_bits(alone));
+      const bool rounds = changes_order(program, winner->second);
+      WEFT_TRY(bool same, rounds ? standard.is_close(alone) : standard.same_bits(alone));
       report_.rows[rows_.at(winner->first)].changes_bits = !same;
       winner = same ? std::next(winner) : winners.erase(winner);
     }
@@ -269,6 +274,7 @@ class Tuner {
   std::shared_ptr<Pool> pool_;
   std::map<size_t, KnobSearch> searches_;  // by program
   std::map<size_t, size_t> rows_;          // of the report, by program
+  double longest_ = 0;                     // compilation so far, in seconds
 };
 
 }  // namespace

@@ -18,10 +18,13 @@ struct TuneOptions {
   int threads = 0;
   int repeat = 3;                 // runs of each variant; three times as many in the end
   double smallest_share = 0.002;  // of a run: shorter kernels are not worth a search
-  // Of compilations, a driver's included: then the search goes no further. 0: no limit.
+  // Of compilations, a driver's and those that confirm winners included: the search ends before it.
+  // 0: no limit.
   double compile_seconds = 0;
   uint64_t seed = 1;
   std::set<std::string> known = {};  // tuning_key of kernels that are not tried again
+  // For tests: asked whether a device takes these programs.
+  std::function<Status(const std::vector<tile::Program>&)> admit = {};
   // Told before each round of measurements: its number, and how many kernels are being varied.
   std::function<void(int round, size_t kernels)> progress = {};
 };
@@ -43,6 +46,7 @@ struct TuneReport {
   DimBinding dims;
   int threads = 0;
   int rounds = 0;
+  int refused = 0;  // choices that made no code, or none that the device takes
   double compile_seconds = 0;
   size_t kernels = 0;         // of the graph
   double default_ms = 0;      // of a run, the median

@@ -146,7 +146,7 @@ std::string kernels_text(const VulkanFacts& facts, const simt::KernelForm& form)
   const simt::Profile profile = vulkan::profile_of(facts, form);
   return cat(profile.workgroup ? "tiles in workgroup memory" : "tiles in registers", ", reads ",
              profile.texel_loads ? "texel buffers" : "storage buffers", ", writes ",
-             profile.image_stores != 0 ? "image buffers" : "storage buffers", ", rows by ",
+             profile.image_stores > 1 ? "image buffers" : "storage buffers", ", rows by ",
              profile.shuffles ? "shuffles" : "workgroup memory",
              profile.matrix.m > 0 ? ", products of f16 on matrix units" : "");
 }

@@ -7,7 +7,8 @@
 namespace weft::simt {
 
 // Adds them to a program as free knobs that size no axis, with the values of the profile: those
-// that its layout would follow from.
+// that its layout would follow from. An order knob of the program that a tuner may choose too gets
+// its choices.
 void add_knobs(tile::Program& program, const Profile& profile);
 
 // Whether a knob is one of them.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,18 @@ struct Profile {
   int64_t waves = 4;          // subgroups of a workgroup
   int64_t most_waves = 16;    // where a tile's size is given
   bool shuffles = true;       // else invocations exchange numbers through workgroup memory
+  bool texels = true;         // has texel buffers and image buffers for tensors of any size
   bool texel_loads = true;    // through texel buffers; else through storage buffers
   bool image_updates = true;  // likewise, of buffers that are read and written
-  int64_t image_stores = 1;   // likewise, of those that are written only: 0 or 1
-  bool int64 = true;          // has 64-bit integers
-  bool storage8 = true;       // can store single bytes
-  bool storage16 = true;      // and pairs of them
-  int64_t product_rows = 8;   // of a product, in the registers of an invocation
-  int64_t product_packs = 2;  // columns likewise, in fours
+  int64_t image_stores = 2;   // 2: likewise, of those that are written only; 1: not
+  std::map<tile::BufferId, bool> views = {};  // of single buffers that are read: texels or not
+  bool int64 = true;                          // has 64-bit integers
+  bool storage8 = true;                       // can store single bytes
+  bool storage16 = true;                      // and pairs of them
+  int64_t product_rows = 8;                   // of a product, in the registers of an invocation
+  int64_t product_packs = 2;                  // columns likewise, in fours
+  int64_t product_lanes = 8;  // next to each other along columns, of tiles in workgroup memory
+  int64_t unrolled = 4;       // coordinates of a sum at a time, where they are not in packs
   int64_t flash_rows = 4;     // queries of attention, per invocation
   int64_t flash_rows_backward = 2;
   int64_t row_packs = 16;     // of a row, in the registers of an invocation, in fours
@@ -44,6 +49,7 @@ struct Profile {
   // registers, and a row belongs to one subgroup.
   bool workgroup = false;
   int64_t workgroup_invocations = 128;  // wanted there
+  int64_t most_invocations = 256;       // that a tuner may want
   int64_t workgroup_bytes = 16384;      // of its memory that there are
   int64_t stage_depth = 16;             // coordinates of a sum that a tile there holds
   int64_t shared_loops = 2;             // attention's keys and values there too; 1: not

@@ -11,7 +11,6 @@
 namespace weft::simt {
 
 inline constexpr int64_t kMostRegisters = 64;  // of one axis, in packs
-inline constexpr int64_t kUnrolled = 4;        // coordinates of a sum that are not in packs
 
 class LayoutChooser {
  public:

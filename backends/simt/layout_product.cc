@@ -71,7 +71,7 @@ bool LayoutChooser::choose_depth(int64_t most, int64_t least) {
 // Tiles in workgroup memory: as many rows as fit there. False if they are not worth it.
 bool LayoutChooser::lay_out_staged() {
   if (!profile_.workgroup || !can_stage(p_)) return false;
-  const bool fits = choose_depth(profile_.stage_depth, kUnrolled);
+  const bool fits = choose_depth(profile_.stage_depth, profile_.unrolled);
   for (int64_t rows = profile_.product_rows; fits && rows >= 1; rows /= 2) {
     if (!take_staged(rows)) break;
     if (stage_bytes() <= profile_.workgroup_bytes) return true;
@@ -82,11 +82,12 @@ bool LayoutChooser::lay_out_staged() {
 
 bool LayoutChooser::take_staged(int64_t rows) {
   constexpr int64_t kLeast = 16;  // rows and columns of a tile
-  for (AxisId axis : facts_.contracted) of(axis) = {.registers = kUnrolled, .stepped = true};
+  for (AxisId axis : facts_.contracted)
+    of(axis) = {.registers = profile_.unrolled, .stepped = true};
   std::set<AxisId> outputs = facts_.produced;
   const AxisId columns = lane_axis(outputs);
   if (columns == kNone) return false;
-  const int64_t lanes = std::min<int64_t>(profile_.subgroup, profile_.subgroup >= 64 ? 16 : 8);
+  const int64_t lanes = std::min(profile_.subgroup, profile_.product_lanes);
   take(columns, lanes, 1, profile_.product_packs * 4 / pack_of(columns));
   outputs.erase(columns);
   int64_t left = profile_.subgroup / of(columns).lanes;
@@ -118,7 +119,7 @@ int64_t LayoutChooser::stage_bytes() {
 void LayoutChooser::lay_out_product() {
   std::set<AxisId> outputs = facts_.produced;
   for (AxisId axis : facts_.contracted) {
-    take(axis, 1, 1, pack_of(axis) == 4 ? 1 : kUnrolled);
+    take(axis, 1, 1, pack_of(axis) == 4 ? 1 : profile_.unrolled);
     // In steps of a longer tile, the last of which may be shorter.
     of(axis).stepped = is_free(axis) && !divisible(p_.axes[axis].dim, of(axis).span());
   }

@@ -35,6 +35,12 @@ bool Lowering::reads(BufferId buffer) const {
   });
 }
 
+// The load path of a buffer, where there is a choice.
+bool Lowering::has_view(BufferId buffer, bool usual) const {
+  const auto chosen = profile_.views.find(buffer);
+  return chosen == profile_.views.end() ? usual : chosen->second;
+}
+
 const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   const DType dtype = p_.buffers[buffer].dtype;
   const bool words = byte_size(dtype) == 4;
@@ -43,11 +49,13 @@ const Binding& Lowering::binding(BufferId buffer, bool four, bool writes) {
   wanted.dtype = dtype;
   wanted.width = four ? 4 : 1;
   if (written(buffer)) {
-    const bool image = reads(buffer) ? profile_.image_updates : profile_.image_stores != 0;
+    const bool image =
+        reads(buffer) ? has_view(buffer, profile_.image_updates) : profile_.image_stores > 1;
     wanted.view = image && words ? Binding::image : Binding::storage;
   } else {
     const bool has_texels = dtype != DType::i64;
-    wanted.view = profile_.texel_loads && has_texels ? Binding::texel : Binding::storage;
+    const bool texel = has_texels && has_view(buffer, profile_.texel_loads);
+    wanted.view = texel ? Binding::texel : Binding::storage;
   }
   for (Binding& known : out_.bindings) {
     if (known.buffer != buffer || known.width != wanted.width || known.view != wanted.view)

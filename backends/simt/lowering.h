@@ -174,6 +174,7 @@ class Lowering {
   // `place`: the element, or the four elements counted in fours.
   std::string fetch(BufferId buffer, const std::string& place, bool four);
   void put(BufferId buffer, const std::string& place, const std::string& value, bool four);
+  bool has_view(BufferId buffer, bool usual) const;
   const Binding& binding(BufferId buffer, bool four, bool writes);
   bool written(BufferId buffer) const { return facts_.written.contains(buffer); }
   bool reads(BufferId buffer) const;

@@ -131,73 +131,6 @@ Result<Made> make(tile::Program& program, const std::vector<BufferFacts>& facts,
 
 }  // namespace
 
-namespace {
-
-// The largest that subgroups of the device hold as our layouts have it, if there is one.
-simt::MatrixShape matrix_of(const VulkanFacts& device) {
-  simt::MatrixShape best;
-  if (!device.has("cooperative_matrix") || !device.has("float16")) return best;
-  for (const VulkanMatrix& matrix : device.matrices) {
-    const int64_t lanes = matrix.m == 0 ? 0 : device.subgroup / matrix.m;
-    const bool fits = lanes > 0 && device.has(matrix_feature(matrix)) &&
-                      device.subgroup % matrix.m == 0 && matrix.n % lanes == 0;
-    const bool larger = matrix.m * matrix.n * matrix.k > best.m * best.n * best.k;
-    if (fits && larger) best = {matrix.m, matrix.n, matrix.k};
-  }
-  return best;
-}
-
-// The same kernels on a device without matrix units: nothing follows from its subgroups then.
-void use_matrices_as_loops(const VulkanFacts& device, simt::Profile& profile) {
-  if (!device.has("float16") || device.max_workgroup < 128) return;
-  profile.matrix = {16, 16, 16};
-  profile.matrices_as_loops = true;
-  profile.subgroup = 32;
-  profile.shuffles = false;
-}
-
-}  // namespace
-
-simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form) {
-  simt::Profile profile;
-  profile.subgroup = device.subgroup;
-  profile.most_waves = std::clamp<int64_t>(device.max_workgroup / device.subgroup, 1, 16);
-  profile.waves = profile.map_waves = std::min(profile.waves, profile.most_waves);
-  profile.shuffles = device.has("subgroup_shuffle");
-  profile.int64 = device.has("int64");
-  // Elements of a byte or two are read from memory and written to it as numbers of their type.
-  profile.storage8 = device.has("storage8") && device.has("int8");
-  profile.storage16 = device.has("storage16") && device.has("int16");
-  profile.most_numbers = device.push_constant_bytes / 4;
-  // Drivers that run on the CPU: storage buffers cost ten times a texel there.
-  const bool texels = device.kind == "cpu" && device.has_many_texels() &&
-                      device.has("texel_buffer") && device.has("image_buffer");
-  profile.texel_loads = texels;
-  profile.image_updates = texels;
-  // Of what is only written a storage buffer takes a quarter to all of an image's time, by host.
-  profile.image_stores = 0;
-  profile.workgroup = form.mapping == simt::Mapping::workgroup ||
-                      (form.mapping == simt::Mapping::by_device && device.kind != "cpu");
-  if (!profile.workgroup) {
-    // A core walks its part of a tensor in order; each workgroup costs it something.
-    if (device.kind == "cpu") profile.map_packs = profile.map_waves = 1, profile.map_steps = 64;
-    // Fetching a texel costs Mesa's CPU driver as much as a dozen products: 1.24 times the speed of
-    // two fours of columns on a processor with AVX-512.
-    if (device.driver == "llvmpipe") profile.product_packs = 4;
-    return profile;
-  }
-  if (form.matrices == simt::Matrices::by_device) profile.matrix = matrix_of(device);
-  if (form.matrices == simt::Matrices::as_loops) use_matrices_as_loops(device, profile);
-  profile.workgroup_bytes = device.shared_bytes;
-  profile.workgroup_invocations =
-      std::max<int64_t>(profile.subgroup, std::min<int64_t>(128, device.max_workgroup));
-  profile.most_waves = std::max<int64_t>(1, profile.workgroup_invocations / profile.subgroup);
-  profile.waves = profile.map_waves = profile.most_waves;
-  profile.flash_rows = 1;  // its queries and sums are many registers
-  profile.flash_rows_backward = 1;
-  return profile;
-}
-
 Target target_of(const VulkanFacts& device, const simt::KernelForm& form) {
   return {profile_of(device, form), device.storage_range, device.texel_elements};
 }
@@ -206,9 +139,8 @@ Target portable_target() {
   Target target;
   simt::Profile& profile = target.profile;
   profile.shuffles = false;  // so that nothing follows from the size of a subgroup
-  profile.texel_loads = false;
-  profile.image_updates = false;
-  profile.image_stores = 0;
+  profile.texels = profile.texel_loads = profile.image_updates = false;
+  profile.image_stores = 1;
   profile.storage8 = false;
   profile.storage16 = false;
   profile.flash_rows = profile.flash_rows_backward = 1;  // drivers may choke on longer code

@@ -37,7 +37,8 @@ struct Target {
   int64_t storage_range = int64_t{1} << 27;
   int64_t texel_elements = 65536;
 };
-// Knobs by vendor and driver.
+// The row of a table that the device's vendor, driver or kind has (backends/vulkan/device_rows.h),
+// cut to the device's limits. Rows of GPUs were never measured. In profile.cc.
 simt::Profile profile_of(const VulkanFacts& device, const simt::KernelForm& form);
 Target target_of(const VulkanFacts& device, const simt::KernelForm& form);
 // Every device, as far as the programs let it: those that compute in i64 need a device that does.

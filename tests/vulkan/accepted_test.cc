@@ -27,7 +27,7 @@ std::vector<Kind> kinds() {
   simt::Profile plain;  // without anything
   plain.subgroup = 4;
   plain.shuffles = plain.texel_loads = plain.image_updates = false;
-  plain.image_stores = 0;
+  plain.image_stores = 1;
   simt::Profile gpu = workgroup_profile();
   gpu.flash_rows = gpu.flash_rows_backward = 1;
   simt::Profile matrices = gpu;

@@ -34,7 +34,7 @@ inline simt::Profile workgroup_profile() {
   simt::Profile profile;
   profile.subgroup = 32;
   profile.texel_loads = profile.image_updates = false;
-  profile.image_stores = 0;
+  profile.image_stores = 1;
   profile.workgroup = true;
   profile.workgroup_bytes = 32768;
   return profile;

@@ -85,7 +85,7 @@ TEST(SimtLowering, MapsAreWalkedInSteps) {
   simt::Profile profile;
   profile.map_packs = profile.map_waves = 1;
   profile.map_steps = 64;
-  profile.image_stores = 0;
+  profile.image_stores = 1;
   const std::string text = R"(kernel @map {
   in %x: f32[32 * N]
   out %y: f32[32 * N]
