@@ -110,11 +110,9 @@ llvm::Value* KernelEmitter::near_number(const Product& product, llvm::Value* beg
   return ir_.CreateAdd(ir_.CreateMul(tile, blocks), ir_.CreateUDiv(begin, block));
 }
 
-// Where the copy of this number stays. Those beyond the room share the last place: they come by
-// turns, so that places given in turn would be overwritten before any is read again.
+// Where the copy of this number is, until another one of the same place comes.
 llvm::Value* KernelEmitter::near_place(const Product& product, llvm::Value* number) {
-  llvm::Value* last = ir_.CreateSub(product.near_count, i64(1));
-  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, number, last);
+  return ir_.CreateURem(number, product.near_count);
 }
 
 // Where the copy for a block of k is.
