@@ -107,6 +107,20 @@ TEST_F(VulkanTrainTest, ALostDeviceSaysHowToGoOn) {
   run("train --resume run -q --device vulkan");
 }
 
+// Activations of 128 KiB on a device that shows 64 at once.
+TEST_F(VulkanTrainTest, TensorsBeyondWhatADeviceShowsGoInParts) {
+  const std::string model =
+      "train gpt-char --text text.txt --steps 2 --eval-every 2 --log-every 1 --layers 1 --heads 2 "
+      "--d-model 64 --d-ff 256 --context 32 --batch 16 -q --out ";
+  run(model + "cpu");
+  ::setenv("WEFT_VULKAN_LIMITS", "storage_range=65536", 1);
+  const Outcome parts = weft(model + "gpu --device vulkan");
+  ::unsetenv("WEFT_VULKAN_LIMITS");
+  ASSERT_EQ(parts.code, 0) << parts.err;
+  EXPECT_TRUE(last_checkpoint("cpu") != last_checkpoint("gpu"));  // it was not the CPU again
+  expect_same_losses("cpu", "gpu", 3);
+}
+
 // What `./dev quickstart` trains.
 class QuickstartOnVulkan : public VulkanTrainTest {
  protected:
