@@ -48,8 +48,8 @@ struct StartupResult {
   std::vector<double> run_ms;     // process start to the result of a 512^3 matmul, compiling it
   std::vector<double> cached_ms;  // the same with its kernel in the cache
   std::vector<double> loaded_ms;  // the same from a .weftx file
-  // Process start to the end of `weft run` of train_tiny, one sentence of one token, with its kernels
-  // in the cache.
+  // Process start to the end of `weft run` of train_tiny, one sentence of one token, with its
+  // kernels in the cache.
   std::vector<double> cached_step_ms;
   double cold_compile_ms = 0;  // of train_tiny, within a process
   double passes_ms = 0;        // parts of that with its kernels in the cache

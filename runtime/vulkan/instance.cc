@@ -20,8 +20,8 @@ std::mutex& loader_mutex() {
   return mutex;
 }
 
-// What the layer cannot check on a device without 64-bit integers, and no kernel of ours does: reads
-// through addresses of buffers. Not a fault of what is validated.
+// What the layer cannot check on a device without 64-bit integers, and no kernel of ours does:
+// reads through addresses of buffers. Not a fault of what is validated.
 constexpr std::string_view kNotOurs = "No buffer device address checking will be attempted";
 
 VKAPI_ATTR VkBool32 VKAPI_CALL note(VkDebugUtilsMessageSeverityFlagBitsEXT,
