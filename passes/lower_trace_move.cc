@@ -84,7 +84,9 @@ ValueId Tracer::compare(Op op, const Index& left, const Index& right) {
     return range && region_.facts().bounds_of(range->high).high <= INT32_MAX &&
            region_.facts().bounds_of(range->low).low >= -INT32_MAX;
   };
-  const DType dtype = is_small(left) && is_small(right) ? DType::i32 : DType::i64;
+  // SIMT devices count places in 31 bits, and refuse sizes beyond; some have no longer integers.
+  const bool small = region_.device.simt || (is_small(left) && is_small(right));
+  const DType dtype = small ? DType::i32 : DType::i64;
   return predicate(op, {coord(left, dtype), coord(right, dtype)});
 }
 

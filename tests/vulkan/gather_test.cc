@@ -1,6 +1,8 @@
-// Gathers: elements of a pack of four may come from four places.
+// Where elements come from: each of a pack from a place of its own; coordinates that may be long.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "tests/vulkan/open.h"
 #include "tests/vulkan/shared_device.h"
@@ -31,6 +33,17 @@ TEST(Gather, ARowForEachPack) {
       "graph @g(%x: f32[5, 8], %i: i32[B]) -> (y) {\n"
       "  %y = gather %x, %i {axis = 0}\n"
       "  return %y\n}\n");
+}
+
+// B + 3 is not known to fit 31 bits; a device without longer integers has to do all the same.
+TEST(Pad, NeedsNoLongIntegers) {
+  ::setenv("WEFT_VULKAN_LIE", "int64", 1);
+  expect_right(
+      "graph @g(%x: f32[B, T, T]) -> (y) {\n"
+      "  %p = pad %x {low = [1, 0, 0], high = [2, 0, 1]}\n"
+      "  %y = exp %p\n"
+      "  return %y\n}\n");
+  ::unsetenv("WEFT_VULKAN_LIE");
 }
 
 }  // namespace
